@@ -147,11 +147,11 @@ facts! {
         public_origin: Option<String> => order::unordered,
         /// Its sessions, if it has any.
         sessions: Option<SessionFacts> => |old: &_, new: &_| {
-            order::optional(old, new, Direction::Shifts)
+            order::optional(old, new, Direction::Shifts, Direction::Narrows)
         },
         /// Its tokens, if it accepts any.
         tokens: Option<TokenFacts> => |old: &_, new: &_| {
-            order::optional(old, new, Direction::Opens)
+            order::optional(old, new, Direction::Opens, Direction::Narrows)
         },
         /// The networks of the proxies that it trusts, each after the format in which they report
         /// clients.
@@ -175,7 +175,8 @@ facts! {
         rate_clients_per_network: Option<u64> => order::more,
         /// Its TLS; none if a proxy in front of it has it.
         tls: Option<TlsFacts> => |old: &_, new: &_| {
-            order::optional(old, new, Direction::Shifts)
+            // Without it, what the proxy or a client sends is in clear text.
+            order::optional(old, new, Direction::Shifts, Direction::Opens)
         },
         /// The settings of its connections.
         server: ServerFacts => Facts::change,

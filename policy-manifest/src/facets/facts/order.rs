@@ -152,11 +152,13 @@ fn is_within(own: (&str, IpNetwork), others: &BTreeSet<(&str, IpNetwork)>) -> bo
     before.is_some_and(|(format, network)| *format == own.0 && own.1.is_within(network))
 }
 
-/// Facts that may be absent. `coming` is the effect on access if they are added.
+/// Facts that may be absent. `coming` is the effect on access if they are added, `going` if they are
+/// removed.
 pub(crate) fn optional<T: Facts>(
     old: &Option<T>,
     new: &Option<T>,
     coming: Direction,
+    going: Direction,
 ) -> FactChange {
     match (old, new) {
         (None, None) => None,
@@ -164,7 +166,7 @@ pub(crate) fn optional<T: Facts>(
             let words = T::default().change(new).map(|(_, words)| format!(": {words}"));
             Some((coming, format!("are new{}", words.unwrap_or_default())))
         }
-        (Some(_), None) => Some((Direction::Narrows, "are gone".to_owned())),
+        (Some(_), None) => Some((going, "are gone".to_owned())),
         (Some(old), Some(new)) => old.change(new),
     }
 }
@@ -187,7 +189,10 @@ pub(crate) fn by_name<T: Facts>(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        super::{AppFacts, TlsFacts},
+        *,
+    };
 
     fn texts(texts: &[&str]) -> Vec<String> {
         texts.iter().map(|text| (*text).to_owned()).collect()
@@ -228,6 +233,20 @@ mod tests {
         assert_eq!(granting(&claims[0], &claims[0]), None);
         assert_eq!(direction(unordered_list(&lists[0], &texts(&["b", "a"]))), Some(Opens));
         assert_eq!(direction(shifting(&"a", &"b")), Some(Shifts));
+    }
+
+    #[test]
+    fn tls_that_is_gone_opens() {
+        let change = |was_on: bool, is_on: bool| {
+            let [old, new] = [was_on, is_on].map(|is_on| {
+                let tls = is_on.then(TlsFacts::default);
+                AppFacts { tls, ..AppFacts::default() }
+            });
+            let changes = old.changes(&new).into_iter();
+            changes.map(|(name, direction, _)| (name, direction)).collect::<Vec<_>>()
+        };
+        assert_eq!(change(true, false), [("tls", Direction::Opens)]);
+        assert_eq!(change(false, true), [("tls", Direction::Shifts)]);
     }
 
     #[test]
