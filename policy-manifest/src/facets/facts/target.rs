@@ -1,6 +1,6 @@
 //! The target of a route that is not a handler.
 
-use super::{facts, order};
+use super::{FactChange, facts, order};
 
 facts! {
     /// What serves a mount, a proxy, a tunnel or the fallback, and what is passed on to it.
@@ -11,7 +11,7 @@ facts! {
         /// web.
         root_certificates: Option<String> => order::unordered,
         /// The type of the service.
-        service: Option<String> => order::shifting,
+        service: Option<String> => services,
         /// The folder of the files.
         folder: Option<String> => order::unordered,
         /// Whether files and folders are served whose names begin with a dot.
@@ -40,5 +40,29 @@ facts! {
         private: Vec<String> => order::members,
         /// How many tunnels may be open.
         max_tunnels: Option<u64> => order::more,
+    }
+}
+
+/// Without a service, the code of the app responds.
+fn services(old: &Option<String>, new: &Option<String>) -> FactChange {
+    if new.is_none() { order::shifting(old, new) } else { order::unordered(old, new) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facets::Direction;
+
+    #[test]
+    fn another_service_opens() {
+        for (old, new, expected) in [
+            (Some("app::Status"), Some("Metrics"), Direction::Opens),
+            (None, Some("Metrics"), Direction::Opens),
+            (Some("app::Status"), None, Direction::Shifts),
+        ] {
+            let [old, new] = [old, new].map(|name| name.map(str::to_owned));
+            let found = services(&old, &new).map(|(direction, _)| direction);
+            assert_eq!(found, Some(expected), "{old:?} {new:?}");
+        }
     }
 }
