@@ -153,7 +153,7 @@ impl Reuse {
             None => (part.trim(), None),
         });
         let pairs: Vec<(&str, Option<&str>)> = pairs.collect();
-        let restricts = |directive: &str| pairs.iter().any(|pair| *pair == (directive, None));
+        let restricts = |directive: &str| pairs.contains(&(directive, None));
         let permits = |directive: &str| pairs.iter().any(|(name, _)| *name == directive);
         // What is no number leaves the time up to the cache, as if it were too large.
         let seconds = |directive: &str| {
