@@ -117,7 +117,10 @@ pub(crate) async fn paused(server: &impl Process, store: &str) {
     let mut visits = JoinSet::new();
     for _ in 0..200 {
         let (instance, ada) = (instance.clone(), ada.clone());
-        visits.spawn(async move { assert!(is_away(&ada.get(&instance, "/me").await)) });
+        visits.spawn(async move {
+            let response = ada.get(&instance, "/me").await;
+            assert!(is_away(&response), "{response:?}");
+        });
     }
     visits.join_all().await;
     // A second round does not wait any more: one call at most asks the server.
