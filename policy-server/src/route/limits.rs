@@ -200,11 +200,10 @@ impl Permit {
     pub(crate) fn keep(self, response: Response) -> Response {
         response.map(|mut body| {
             if body.size_hint().exact().is_some() {
-                let polled = PolledBody::new(body);
-                if polled.is_whole() {
-                    return Body::new(polled);
+                match PolledBody::into_whole(body) {
+                    Ok(whole) => return whole,
+                    Err(polled) => body = Body::new(polled),
                 }
-                body = Body::new(polled);
             }
             Body::new(ObservedBody::new(body, self))
         })

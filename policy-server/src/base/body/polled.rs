@@ -21,9 +21,14 @@ pub(crate) struct PolledBody<B: HttpBody = Body> {
 type First<B> = Option<Result<Frame<<B as HttpBody>::Data>, <B as HttpBody>::Error>>;
 
 impl<B: HttpBody<Data = Bytes> + Unpin> PolledBody<B> {
-    /// Polls a body once. The sender polls it again, so that nobody has to be woken.
+    /// Polls a body once.
     pub(crate) fn new(mut rest: B) -> Self {
-        let first = match Pin::new(&mut rest).poll_frame(&mut Context::from_waker(Waker::noop())) {
+        let first = poll_once(&mut rest);
+        Self::with_first(first, rest)
+    }
+
+    fn with_first(first: Poll<First<B>>, rest: B) -> Self {
+        let first = match first {
             Poll::Ready(first) => Some(Box::new(first)),
             Poll::Pending => None,
         };
@@ -34,16 +39,26 @@ impl<B: HttpBody<Data = Bytes> + Unpin> PolledBody<B> {
     pub(crate) fn unpolled(rest: B) -> Self {
         Self { first: None, rest }
     }
+}
 
-    /// Whether everything was there at the first poll. A stated length does not tell: files and
-    /// upstreams state one, too.
-    pub(crate) fn is_whole(&self) -> bool {
-        match self.first.as_deref() {
-            Some(Some(Ok(_))) => self.rest.is_end_stream(),
-            Some(None | Some(Err(_))) => true,
-            None => false,
+impl PolledBody {
+    /// The body in one piece if everything is there at the first poll. A stated length does not tell:
+    /// files and upstreams state one, too.
+    pub(crate) fn into_whole(mut body: Body) -> Result<Body, Self> {
+        match poll_once(&mut body) {
+            Poll::Ready(None) => Ok(body),
+            Poll::Ready(Some(Ok(frame))) if body.is_end_stream() => match frame.into_data() {
+                Ok(data) => Ok(Body::from(data)),
+                Err(trailers) => Err(Self::with_first(Poll::Ready(Some(Ok(trailers))), body)),
+            },
+            first => Err(Self::with_first(first, body)),
         }
     }
+}
+
+/// The sender polls the body again, so that nobody has to be woken.
+fn poll_once<B: HttpBody<Data = Bytes> + Unpin>(body: &mut B) -> Poll<First<B>> {
+    Pin::new(body).poll_frame(&mut Context::from_waker(Waker::noop()))
 }
 
 impl<B: HttpBody<Data = Bytes> + Unpin> HttpBody for PolledBody<B> {
@@ -88,17 +103,16 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_body_is_whole_if_nothing_is_waited_for() {
-        for (body, is_whole) in [
-            (Body::empty(), true),
-            (Body::from("all"), true),
-            (streamed(vec![], true), true),
-            (streamed(vec![Err(io::ErrorKind::TimedOut.into())], false), true),
-            (streamed(vec![], false), false),
-            (streamed(vec![Ok("a part")], false), false),
-        ] {
-            assert_eq!(PolledBody::new(body).is_whole(), is_whole);
+    #[tokio::test]
+    async fn a_body_is_whole_if_nothing_is_waited_for() {
+        for (body, text) in
+            [(Body::empty(), ""), (Body::from("all"), "all"), (streamed(vec![], true), "")]
+        {
+            let Ok(whole) = PolledBody::into_whole(body) else { panic!("no whole body: {text}") };
+            assert_eq!(whole.collect().await.unwrap().to_bytes(), text);
+        }
+        for pieces in [vec![], vec![Ok("a part")], vec![Err(io::ErrorKind::TimedOut.into())]] {
+            assert!(PolledBody::into_whole(streamed(pieces, false)).is_err());
         }
     }
 
