@@ -279,7 +279,7 @@ mod tests {
             ),
             (&["for=6.6.6.6;host=evil.example", "for=192.0.2.1"], "forwarded: for=192.0.2.1"),
             (&["for=6.6.6.6, proto=http"], "forwarded: for=unknown;proto=http"),
-            (&["for=192.0.2.1:47; by=x"], "forwarded: for=192.0.2.1:47; by=x"),
+            (&["for=\"192.0.2.1:47\";by=x"], "forwarded: for=\"192.0.2.1:47\";by=x"),
         ] {
             let fields: Vec<_> = sent.iter().map(|value| ("forwarded", *value)).collect();
             assert_eq!(left(networks().forwarded(), &fields), [is_left]);
