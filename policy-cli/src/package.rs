@@ -41,7 +41,27 @@ pub(crate) struct Package {
 impl Package {
     /// Asks cargo for the package, and chooses its app.
     pub(crate) fn find(arguments: &PackageArguments) -> Result<Self, Failure> {
-        let mut package = Self::find_any(arguments)?;
+        Self::with_app(arguments, &metadata(arguments.manifest_path.as_deref())?)
+    }
+
+    /// Asks cargo for the package of a revision, which may have other apps than the working tree. `None` if
+    /// none is named and cargo finds none.
+    pub(crate) fn find_in_revision(arguments: &PackageArguments) -> Result<Option<Self>, Failure> {
+        let PackageArguments { manifest_path, package, app } = arguments;
+        let is_named = manifest_path.is_some() || package.is_some() || app.is_some();
+        let metadata = match metadata(manifest_path.as_deref()) {
+            Err(_) if !is_named => return Ok(None),
+            found => found?,
+        };
+        Ok(Some(match app {
+            Some(app) => Self { app: Some(app.clone()), ..Self::find_any(arguments, &metadata)? },
+            None => Self::with_app(arguments, &metadata)?,
+        }))
+    }
+
+    /// The package, with its app.
+    fn with_app(arguments: &PackageArguments, metadata: &Value) -> Result<Self, Failure> {
+        let mut package = Self::find_any(arguments, metadata)?;
         let apps = package.apps();
         let app_names = || {
             let names: Vec<_> = apps.iter().map(|name| format!("`{name}`")).collect();
@@ -77,22 +97,8 @@ impl Package {
         Ok(package)
     }
 
-    /// Asks cargo for the package of a revision, which may have other apps than the working tree. `None` if
-    /// none is named and cargo finds none.
-    pub(crate) fn find_in_revision(arguments: &PackageArguments) -> Result<Option<Self>, Failure> {
-        if let Some(app) = &arguments.app {
-            return Ok(Some(Self { app: Some(app.clone()), ..Self::find_any(arguments)? }));
-        }
-        let is_named = arguments.package.is_some() || arguments.manifest_path.is_some();
-        if !is_named && metadata(None).is_err() {
-            return Ok(None);
-        }
-        Self::find(arguments).map(Some)
-    }
-
-    fn find_any(arguments: &PackageArguments) -> Result<Self, Failure> {
-        let metadata = metadata(arguments.manifest_path.as_deref())?;
-        let packages = packages(&metadata);
+    fn find_any(arguments: &PackageArguments, metadata: &Value) -> Result<Self, Failure> {
+        let packages = packages(metadata);
         if let Some(name) = &arguments.package {
             let found = packages.iter().find(|package| package.name == *name).cloned();
             return found.ok_or_else(|| {

@@ -191,7 +191,7 @@ fn a_revision_has_the_lock_file_of_the_package() {
         let ran = run_in(&app, &[&["show", "--from", "HEAD"], &arguments[..]].concat(), "");
         assert!(ran.code == code && ran.err.contains(words), "{arguments:?}: {}", ran.err);
     }
-    // The lock file without a name may be that of neither.
+    // The lock file of HEAD has no name, so it may belong to neither of these two apps.
     for name in ["admin", "shop"] {
         fs::write(app.join(format!("policy.{name}.lock")), &lock).unwrap();
     }
