@@ -221,8 +221,8 @@ fn route_changes(old: Option<Side<'_>>, new: Option<Side<'_>>) -> Vec<Change> {
         };
         note("route", Some((direction, words)));
     }
-    let slashes =
-        Direction::from_effects(gains_slashes(before, after), gains_slashes(after, before));
+    let [had, has] = [before, after].map(slashes);
+    let slashes = Direction::from_effects(gains_slashes(&had, &has), gains_slashes(&has, &had));
     note("route", slashes.map(|direction| (direction, "encoded slashes".to_owned())));
     note("route", sets(&set(&before.targets), &set(&after.targets)));
     note("target", before.target.change(&after.target));
@@ -234,19 +234,19 @@ fn route_changes(old: Option<Side<'_>>, new: Option<Side<'_>>) -> Vec<Change> {
     found
 }
 
-/// Whether paths that both routes serve may have an encoded slash that only the second one takes.
-fn gains_slashes(less: &ManifestRoute, more: &ManifestRoute) -> bool {
-    let [less, more] = [less, more].map(slashes);
+/// Whether paths that both routes serve may have an encoded slash that only the second one takes, by the
+/// [`slashes`] of each.
+fn gains_slashes(less: &[Option<bool>], more: &[Option<bool>]) -> bool {
     let at =
         |list: &[Option<bool>], index: usize| list.get(index).or(list.last()).copied().flatten();
     (0..less.len().max(more.len()))
-        .any(|index| at(&less, index) == Some(false) && at(&more, index) == Some(true))
+        .any(|index| at(less, index) == Some(false) && at(more, index) == Some(true))
 }
 
 /// Whether each segment of a route takes encoded slashes; `None` for fixed text. The last one also stands
 /// for those behind it, which only a rest has.
 fn slashes(route: &ManifestRoute) -> Vec<Option<bool>> {
-    match PathTemplate::parse(&template(route)) {
+    match PathTemplate::parse(&route.template()) {
         Ok(path) => {
             let parameters = path.segments().map(Segment::parameter);
             parameters.map(|it| it.map(|parameter| parameter.takes_slashes)).collect()
@@ -291,22 +291,22 @@ fn subjects([old, new]: [&Manifest; 2]) -> (Vec<Subject>, bool) {
             subjects.entry(form).or_insert_with(new_subject).methods.extend(route.methods.clone());
         }
     }
-    for manifest in [old, new] {
+    let forms = [old, new].map(path_forms);
+    for (manifest, own) in [old, new].into_iter().zip(&forms) {
         if !manifest.routes.iter().any(|route| route.kind == RouteKind::Fallback) {
             continue;
         }
         // It serves every method of a path that only the other manifest lists.
-        let own = manifest.routes.iter().flat_map(places).map(|(_, form)| form);
-        let own: BTreeSet<String> = own.collect();
-        let others =
-            subjects.iter_mut().filter(|(form, _)| form.starts_with('/') && !own.contains(*form));
+        let others = subjects
+            .iter_mut()
+            .filter(|(form, _)| form.starts_with('/') && !own.contains_key(*form));
         for (_, subject) in others {
             // HEAD is served as GET is; the empty name stands for methods without a name here.
             let methods = USUAL.into_iter().filter(|method| *method != "HEAD").chain([""]);
             subject.methods.extend(methods.map(str::to_owned));
         }
     }
-    let hidden = hidden([old, new]);
+    let hidden = hidden(&forms);
     let is_complete = hidden.is_some();
     for (form, methods) in hidden.into_iter().flatten() {
         let new_subject = || Subject::new(&form, example_paths.path_of(&form));
@@ -315,21 +315,25 @@ fn subjects([old, new]: [&Manifest; 2]) -> (Vec<Subject>, bool) {
     (subjects.into_values().collect(), is_complete)
 }
 
+/// The methods of each path of a manifest, by its form.
+fn path_forms(manifest: &Manifest) -> PathForms {
+    let mut forms = PathForms::new();
+    for route in &manifest.routes {
+        for (_, form) in places(route).into_iter().filter(|(_, form)| form.starts_with('/')) {
+            forms.entry(form).or_default().extend(route.methods.iter().cloned());
+        }
+    }
+    forms
+}
+
+type PathForms = BTreeMap<String, BTreeSet<String>>;
+
 /// The paths that a template which only one manifest has shares with templates of the other: a new path
 /// hides them from an old one, and a removed path leaves them to one. Each has the methods of both.
 /// `None` if they are too many.
-fn hidden(manifests: [&Manifest; 2]) -> Option<Vec<(String, BTreeSet<String>)>> {
-    let [of_old, of_new] = manifests.map(|manifest| {
-        let mut forms: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for route in &manifest.routes {
-            for (_, form) in places(route).into_iter().filter(|(_, form)| form.starts_with('/')) {
-                forms.entry(form).or_default().extend(route.methods.iter().cloned());
-            }
-        }
-        forms
-    });
+fn hidden([of_old, of_new]: &[PathForms; 2]) -> Option<Vec<(String, BTreeSet<String>)>> {
     let mut hidden = Vec::new();
-    for (ones, others) in [(&of_old, &of_new), (&of_new, &of_old)] {
+    for (ones, others) in [(of_old, of_new), (of_new, of_old)] {
         let changed = ones.keys().filter(|form| !others.contains_key(*form));
         let changed: Vec<Template> = changed.map(|form| Template::parse(form)).collect();
         let templates: Vec<Template> = others.keys().map(|form| Template::parse(form)).collect();
@@ -365,21 +369,10 @@ impl Subject {
 
 /// The templates of a route, each with a form that is equal for paths that match alike.
 fn places(route: &ManifestRoute) -> Vec<(String, String)> {
-    let template = template(route);
+    let template = route.template();
     let form = match route.kind {
         RouteKind::Tunnel | RouteKind::Fallback | RouteKind::NotFound => format!("{template}:"),
         _ => PathTemplate::parse(&template).map(|parsed| parsed.form()).unwrap_or_default(),
     };
     vec![(template, form)]
-}
-
-/// The template of the paths that a route serves.
-fn template(route: &ManifestRoute) -> String {
-    match route.kind {
-        RouteKind::Mount | RouteKind::Proxy if route.takes_slashes => {
-            format!("{}/{{*path:slashes}}", route.path)
-        }
-        RouteKind::Mount | RouteKind::Proxy => format!("{}/{{*path}}", route.path),
-        _ => route.path.clone(),
-    }
 }

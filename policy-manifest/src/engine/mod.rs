@@ -214,8 +214,7 @@ impl Engine {
         let unsafe_method = methods.iter().find(|method| !method::is_safe(method.as_str()));
         let by_credentials =
             self.credential_headers(compiled, unsafe_method.unwrap_or(&Method::GET));
-        let rest = if route.takes_slashes { "{*path:slashes}" } else { "{*path}" };
-        let paths = [prefix.clone(), format!("{prefix}/"), format!("{prefix}/{rest}")];
+        let paths = [prefix.clone(), format!("{prefix}/"), route.template()];
         paths.iter().try_for_each(|path| add(path, &methods, by_credentials.clone()))
     }
 

@@ -237,6 +237,15 @@ impl ManifestRoute {
         lists(method) || (method == "HEAD" && lists("GET"))
     }
 
+    /// The template of the paths that it serves: for a service, those below its prefix.
+    pub(crate) fn template(&self) -> String {
+        let rest = if self.takes_slashes { "{*path:slashes}" } else { "{*path}" };
+        match self.kind {
+            RouteKind::Mount | RouteKind::Proxy => format!("{}/{rest}", self.path),
+            _ => self.path.clone(),
+        }
+    }
+
     /// Whether it takes a credential that browsers send automatically.
     pub fn is_ambient(&self) -> bool {
         self.takes_session

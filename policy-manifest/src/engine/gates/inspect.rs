@@ -136,8 +136,8 @@ pub(in super::super) fn inspect(
         let found = engine.path_number(request.head.path);
         let is_tunnel = request.head.is_tunnel() && engine.tunnel.is_some();
         let mut refusals = Refusals::default();
-        // Of the gates of the head, only that of WebSockets reads credentials. The sender is judged
-        // without them.
+        // The sender is judged without credentials. Among the gates of the head, only the check of
+        // WebSockets reads any, so the fields of other requests need no copy.
         let bare = request.head.is_upgrade().then(|| without_credentials(request.headers));
         let bare_request =
             RequestView { headers: bare.as_ref().unwrap_or(request.headers), ..request };
