@@ -5,7 +5,7 @@ use http::{
     header::{CONTENT_LOCATION, ETAG, LAST_MODIFIED},
 };
 
-use crate::headers::groups::{is_digest, is_payload, is_representation_metadata};
+use crate::headers::groups::is_about_content;
 
 /// Turns the headers of a response into those of its 304 (RFC 9110 15.4.5): removes those that
 /// describe the content. `Cache-Control`, `Content-Location`, `Date`, `ETag`, `Expires` and `Vary`
@@ -26,15 +26,12 @@ use crate::headers::groups::{is_digest, is_payload, is_representation_metadata};
 /// ```
 pub fn not_modified(headers: &mut HeaderMap) {
     let has_etag = headers.contains_key(ETAG);
-    let is_of_content = |name: &HeaderName| match *name {
+    let is_gone = |name: &HeaderName| match *name {
         CONTENT_LOCATION | ETAG => false,
         LAST_MODIFIED => has_etag,
-        _ => {
-            let name = name.as_str();
-            is_representation_metadata(name) || is_payload(name) || is_digest(name)
-        }
+        _ => is_about_content(name.as_str()),
     };
-    while let Some(name) = headers.keys().find(|name| is_of_content(name)).cloned() {
+    while let Some(name) = headers.keys().find(|name| is_gone(name)).cloned() {
         headers.remove(name);
     }
 }

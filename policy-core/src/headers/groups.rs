@@ -212,6 +212,12 @@ pub const fn is_payload(name: &str) -> bool {
     names_contain(&PAYLOAD, name.as_bytes())
 }
 
+/// Whether a field describes the content of a message: one of [`REPRESENTATION`], [`PAYLOAD`] or
+/// [`DIGESTS`].
+pub const fn is_about_content(name: &str) -> bool {
+    is_representation_metadata(name) || is_payload(name) || is_digest(name)
+}
+
 /// Whether a field is one of [`HOP_BY_HOP`].
 pub const fn is_hop_by_hop(name: &str) -> bool {
     names_contain(&HOP_BY_HOP, name.as_bytes())

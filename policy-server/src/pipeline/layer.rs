@@ -377,11 +377,7 @@ impl LayerRefusal {
 fn is_left_out(name: &HeaderName) -> bool {
     let is_of_page =
         matches!(*name, ORIGIN | ACCESS_CONTROL_REQUEST_METHOD | ACCESS_CONTROL_REQUEST_HEADERS);
-    let text = name.as_str();
-    let is_of_content = groups::is_payload(text)
-        || groups::is_representation_metadata(text)
-        || groups::is_digest(text);
-    is_of_page || is_of_content || *name == EXPECT
+    is_of_page || groups::is_about_content(name.as_str()) || *name == EXPECT
 }
 
 /// The methods in `Allow`, except for OPTIONS: the layer responds to preflights, and pages send no

@@ -3,10 +3,10 @@
 use axum_core::response::{IntoResponse, Response};
 use http::{
     HeaderValue, StatusCode,
-    header::{ACCEPT, CONTENT_ENCODING, CONTENT_LOCATION, CONTENT_TYPE, ETAG, LAST_MODIFIED},
+    header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE},
 };
 use http_body_util::{BodyExt, Collected, Limited};
-use policy_core::{Refusal, conditional::not_modified};
+use policy_core::{Refusal, headers::groups};
 
 use super::Problem;
 use crate::base::{escape::printable, event::log};
@@ -60,7 +60,7 @@ pub(crate) fn is_text(response: &Response) -> bool {
 /// text of a server error is written for developers, and only logged. A client error without its own
 /// code gets that of `refusal`.
 pub(crate) async fn convert_text(response: Response, refusal: Option<Refusal>) -> Response {
-    let (mut parts, body) = response.into_parts();
+    let (parts, body) = response.into_parts();
     let text = Limited::new(body, LONGEST_TEXT).collect().await;
     let text = text.map(Collected::to_bytes).unwrap_or_default();
     let text = printable(&String::from_utf8_lossy(&text));
@@ -79,13 +79,11 @@ pub(crate) async fn convert_text(response: Response, refusal: Option<Refusal>) -
         _ => problem = problem.detail(text),
     }
     let mut response = problem.into_response();
-    // What described the text does not describe the problem; a 304 keeps some of it.
-    not_modified(&mut parts.headers);
-    for name in [CONTENT_LOCATION, ETAG, LAST_MODIFIED] {
-        parts.headers.remove(name);
-    }
     for (name, value) in &parts.headers {
-        response.headers_mut().append(name, value.clone());
+        // What described the text does not describe the problem.
+        if !groups::is_about_content(name.as_str()) {
+            response.headers_mut().append(name, value.clone());
+        }
     }
     response
 }
