@@ -14,7 +14,7 @@ use policy_core::{
 };
 
 use crate::client::{
-    peer::Peer,
+    peer::{Peer, is_of_this_machine},
     trusted_proxies::{CompiledProxies, remove_untrusted},
 };
 
@@ -108,13 +108,10 @@ impl Client {
         });
         self.is_forged = believed.is_none() && headers.keys().any(is_forwarding);
         self.is_resolved = true;
-        match &self.forwarded {
-            Some(Ok(info)) => {
-                remove_untrusted(headers, believed);
-                info.replace_lists(headers);
-            }
-            // Layers see the request before it is refused.
-            Some(Err(_)) | None => remove_untrusted(headers, None),
+        // Layers see a request before it is refused for a report that cannot be read.
+        remove_untrusted(headers, believed.filter(|_| self.report().is_some()));
+        if let Some(info) = self.report() {
+            info.replace_lists(headers);
         }
     }
 
@@ -157,7 +154,7 @@ impl Client {
         if let Some(Err(refusal)) = self.forwarded {
             return Err(refusal);
         }
-        let is_exposed = |peer: Peer| !peer.is_tls && !peer.is_of_this_machine();
+        let is_exposed = |peer: Peer| !peer.is_tls && !is_of_this_machine(peer.address);
         let is_plain = match self.scheme() {
             Some(scheme) => scheme == UriScheme::Other,
             None => has_credentials && self.peer.is_some_and(is_exposed),

@@ -15,9 +15,8 @@ pub(crate) struct Peer {
     pub(crate) is_tls: bool,
 }
 
-impl Peer {
-    /// Whether no other machine can read the connection: it is over loopback, or a Unix socket.
-    pub(crate) fn is_of_this_machine(self) -> bool {
-        self.address.is_none_or(|address| address.ip().to_canonical().is_loopback())
-    }
+/// Whether no other machine can read what is sent from or to an address: it is on loopback, or `None`,
+/// that of a Unix socket.
+pub(crate) fn is_of_this_machine(address: Option<SocketAddr>) -> bool {
+    address.is_none_or(|address| address.ip().to_canonical().is_loopback())
 }

@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use tokio::net::UnixListener;
 
 use super::BACKLOG;
-use crate::server::stream::Stream;
+use crate::{client::peer::is_of_this_machine, server::stream::Stream};
 
 /// A bound socket that is not registered with a runtime yet.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ impl LocalAddress {
 
     /// Whether only processes of this machine reach it.
     pub(in crate::server) fn is_of_this_machine(&self) -> bool {
-        self.tcp().is_none_or(|address| address.ip().to_canonical().is_loopback())
+        is_of_this_machine(self.tcp())
     }
 }
 
