@@ -40,6 +40,8 @@ pub(crate) use cut_offs::{CutOffs, Ending, KnownCutOffs};
 pub(crate) use findings::SessionFinding;
 pub(crate) use last_credential::LastCredential;
 pub(crate) use request_auth::{Commit, RequestAuth, SettledResponse};
+#[cfg(feature = "testing")]
+pub(crate) use stream_revocation::is_event_stream;
 pub(crate) use stream_revocation::{RevocationSignal, end_when, end_with_service, lasts};
 
 use crate::{

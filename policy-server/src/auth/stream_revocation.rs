@@ -11,7 +11,7 @@ use std::{
 
 use axum_core::{body::Body, response::Response};
 use http::{
-    StatusCode,
+    HeaderMap, StatusCode,
     header::{CONTENT_ENCODING, CONTENT_TYPE},
 };
 use http_body::Body as HttpBody;
@@ -50,15 +50,16 @@ const HINTED: Duration = Duration::from_secs(2);
 const SENT_AT_ONCE: u64 = 1024 * 1024;
 
 /// The credential that a streaming response depends on, in the form that revocations use.
-struct Credential {
-    subject: Box<str>,
+enum Credential {
     /// A session, and its user with the rights with which the response began.
-    session: Option<(Handle, Identity)>,
-    token: Option<TokenCredential>,
+    Session(Handle, Identity),
+    Token(TokenCredential),
 }
 
 /// A token, or a ticket that was not issued in a session.
 struct TokenCredential {
+    /// The user, with the issuer if it is not this app.
+    user: Box<str>,
     /// The id of the token, also of the one from which a ticket was issued; empty if there is none.
     id: Box<str>,
     /// The refresh token family of its login.
@@ -163,20 +164,17 @@ pub(super) fn until_ended(
 
 impl Credential {
     fn from_principal(principal: &Principal) -> Option<Self> {
-        let on_token = |issuer, credential| {
-            let subject = scoped(issuer, principal.subject()).into();
-            Some(Self { subject, session: None, token: Some(credential) })
-        };
+        let user = || scoped(principal.foreign_issuer(), principal.subject()).into();
         if let Some(token) = principal.verified() {
             let claims = token.claims();
-            let credential = TokenCredential {
+            return Some(Self::Token(TokenCredential {
+                user: user(),
                 id: token.scoped(claims.id()).into(),
                 family: claims.session().map(|session| token.scoped(session).into()),
                 issued: claims.issued(),
                 cut_offs: claims.cut_offs().filter(|_| token.foreign_issuer().is_none()),
                 expires: claims.expires(),
-            };
-            return on_token(token.foreign_issuer(), credential);
+            }));
         }
         let token_of = |ticket: &Ticket| match (&ticket.token, ticket.session) {
             (Some((id, expires)), _) => Some((id.clone(), *expires)),
@@ -187,25 +185,22 @@ impl Credential {
         if let Some((ticket, (id, expires))) =
             principal.ticket().and_then(|ticket| Some((ticket, token_of(ticket)?)))
         {
-            let credential = TokenCredential {
+            return Some(Self::Token(TokenCredential {
+                user: user(),
                 id,
                 family: ticket.session.map(|family| family.to_string().into()),
                 issued: ticket.issued_at(),
                 cut_offs: Some(ticket.cut_offs),
                 expires,
-            };
-            return on_token(principal.foreign_issuer(), credential);
+            }));
         }
         // A scheme of the application checks a credential once; it reports no revocations.
-        let session = Some((principal.session()?, principal.identity()?.clone()));
-        Some(Self { subject: principal.subject().into(), session, token: None })
+        Some(Self::Session(principal.session()?, principal.identity()?.clone()))
     }
 
     /// A session with a logged-in user.
     fn from_session(record: &Record) -> Option<Self> {
-        let identity = record.identity.clone()?;
-        let subject = identity.subject.clone();
-        Some(Self { subject, session: Some((record.handle, identity)), token: None })
+        Some(Self::Session(record.handle, record.identity.clone()?))
     }
 
     async fn wait_for_end(self, guard: Arc<AuthService>) -> StreamEnd {
@@ -225,7 +220,10 @@ impl Credential {
             let next_look = LOOK.min((found_good + UNCHECKED).saturating_sub(now));
             let mut next_look = pin!(guard.clock.sleep(next_look));
             let mut is_soon = false;
-            let end = self.token.as_ref().map_or(Timestamp::MAX, |token| token.expires);
+            let end = match &self {
+                Self::Session(..) => Timestamp::MAX,
+                Self::Token(token) => token.expires,
+            };
             loop {
                 select! {
                     ended = events.recv() => match ended {
@@ -258,50 +256,49 @@ impl Credential {
     }
 
     fn is_ended_by(&self, ended: &RevocationEvent) -> bool {
-        let is_mine = |user: &str| *self.subject == *user;
-        let token = self.token.as_ref();
-        let session = self.session.as_ref().map(|(handle, _)| *handle);
-        let is_covered = |cut: &TokenCutOff| {
-            token.is_some_and(|token| cut.covers(token.issued.seconds(), token.cut_offs))
-        };
-        match ended {
-            RevocationEvent::Session(handle) => session == Some(*handle),
-            RevocationEvent::SessionsOf { user, keep } => {
-                session.is_some() && is_mine(user) && session != *keep
+        match self {
+            Self::Session(handle, identity) => match ended {
+                RevocationEvent::Session(ended) => handle == ended,
+                RevocationEvent::SessionsOf { user, keep } => {
+                    *identity.subject == **user && *keep != Some(*handle)
+                }
+                RevocationEvent::AllSessions => true,
+                _ => false,
+            },
+            Self::Token(token) => {
+                let is_covered =
+                    |cut: &TokenCutOff| cut.covers(token.issued.seconds(), token.cut_offs);
+                match ended {
+                    RevocationEvent::Token(id) => {
+                        token.id == *id || token.family.as_ref() == Some(id)
+                    }
+                    RevocationEvent::TokensOf { user, cut } => {
+                        *token.user == **user && is_covered(cut)
+                    }
+                    RevocationEvent::AllTokens { cut } => is_covered(cut),
+                    _ => false,
+                }
             }
-            RevocationEvent::AllSessions => session.is_some(),
-            RevocationEvent::Token(id) => {
-                token.is_some_and(|token| token.id == *id || token.family.as_ref() == Some(id))
-            }
-            RevocationEvent::TokensOf { user, cut } => is_mine(user) && is_covered(cut),
-            RevocationEvent::AllTokens { cut } => is_covered(cut),
-            RevocationEvent::Hint(_) | RevocationEvent::Missed => false,
         }
     }
 
     /// Whether the credential is valid, with the rights that it had when the response began; `None`
     /// if a store fails, or what is known of it is too old.
     async fn holds(&self, guard: &AuthService) -> Option<bool> {
-        let now = guard.clock.now();
-        let mut is_known = true;
-        if let Some(TokenCredential { id, family, issued, cut_offs, expires }) = &self.token {
-            let tokens = guard.tokens.as_ref();
-            let (session, cut_offs) = (family.as_deref(), *cut_offs);
-            let names = TokenNames { id, session, user: &self.subject, cut_offs };
-            let holds = tokens.map_or(Some(false), |tokens| tokens.holds(names, *issued));
-            if holds == Some(false) || now >= *expires {
-                return Some(false);
+        match self {
+            Self::Session(handle, identity) => match &guard.sessions {
+                Some(sessions) => sessions.lives(identity, *handle).await.ok(),
+                None => Some(false),
+            },
+            Self::Token(TokenCredential { user, id, family, issued, cut_offs, expires }) => {
+                let Some(tokens) = &guard.tokens else { return Some(false) };
+                if guard.clock.now() >= *expires {
+                    return Some(false);
+                }
+                let (session, cut_offs) = (family.as_deref(), *cut_offs);
+                tokens.holds(TokenNames { id, session, user, cut_offs }, *issued)
             }
-            is_known = holds.is_some();
         }
-        let holds = match (&self.session, &guard.sessions) {
-            (None, _) => true,
-            (Some(_), None) => false,
-            (Some((handle, identity)), Some(sessions)) => {
-                sessions.lives(identity, *handle).await.ok()?
-            }
-        };
-        (is_known || !holds).then_some(holds)
     }
 }
 
@@ -360,13 +357,17 @@ fn last_event(end: StreamEnd) -> String {
     format!("event: end\ndata: {{\"code\":\"{}\"}}\n\n", end.code())
 }
 
-/// Whether a response is an event stream (HTML, Server-sent events) without a content coding.
-fn is_events(response: &Response) -> bool {
-    let headers = response.headers();
+/// Whether a response is an event stream (HTML, Server-sent events).
+pub(crate) fn is_event_stream(headers: &HeaderMap) -> bool {
     let Some(media_type) = headers.get(CONTENT_TYPE) else { return false };
     let essence = media_type.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
     essence.trim_ascii().eq_ignore_ascii_case(b"text/event-stream")
-        && !headers.contains_key(CONTENT_ENCODING)
+}
+
+/// Whether a response is an event stream without a content coding.
+fn is_events(response: &Response) -> bool {
+    let headers = response.headers();
+    is_event_stream(headers) && !headers.contains_key(CONTENT_ENCODING)
 }
 
 /// The last bytes of an event stream.
@@ -412,7 +413,21 @@ impl fmt::Debug for RevocationSignal {
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderValue;
+
     use super::*;
+
+    #[test]
+    fn an_event_stream_is_known_by_its_media_type() {
+        for (value, is_stream) in [
+            ("text/event-stream", true),
+            ("Text/Event-Stream ; charset=utf-8", true),
+            ("text/event-streams", false),
+        ] {
+            let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(value))]);
+            assert_eq!(is_event_stream(&headers), is_stream, "{value}");
+        }
+    }
 
     #[test]
     fn an_event_ends_with_an_empty_line_however_it_is_cut() {

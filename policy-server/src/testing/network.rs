@@ -11,15 +11,18 @@ use std::{
 use axum_core::{body::Body, extract::Request, response::Response};
 use futures_util::FutureExt;
 use http::{
-    HeaderMap, HeaderValue,
-    header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, UPGRADE},
+    HeaderValue,
+    header::{CONTENT_LENGTH, HOST, UPGRADE},
 };
 use http_body_util::BodyExt;
 use policy_browser::{SentRequest, ServerResponse, Url};
 use tower_service::Service;
 
 use super::upgrade;
-use crate::{base::clock::Clock, handler::service::SharedService, pipeline::explain::RouteTrace};
+use crate::{
+    auth::is_event_stream, base::clock::Clock, handler::service::SharedService,
+    pipeline::explain::RouteTrace,
+};
 
 /// The servers that browsers can reach in a test, and the clock that they share. No socket is
 /// opened.
@@ -132,7 +135,8 @@ impl Network {
             service.run(trace.put_into(request)).await
         };
         let (http::response::Parts { status, headers, .. }, body) = response.into_parts();
-        let body = if is_endless(&headers) { so_far(body)? } else { whole(body).await? };
+        // A page reads an event stream while it arrives.
+        let body = if is_event_stream(&headers) { so_far(body)? } else { whole(body).await? };
         Some(ServerResponse::new(status.as_u16(), headers, body))
     }
 }
@@ -141,13 +145,6 @@ impl fmt::Debug for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Network").field("hosts", &self.hosts).finish_non_exhaustive()
     }
-}
-
-/// Whether a response is an event stream (HTML, 9.2), which a page reads while it arrives.
-fn is_endless(headers: &HeaderMap) -> bool {
-    let Some(value) = headers.get(CONTENT_TYPE) else { return false };
-    let essence = value.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
-    essence.trim_ascii().eq_ignore_ascii_case(b"text/event-stream")
 }
 
 async fn whole(body: Body) -> Option<Vec<u8>> {
@@ -203,21 +200,4 @@ fn request_of(sent: &SentRequest) -> Option<Request> {
         headers.insert(CONTENT_LENGTH, body.len().into());
     }
     Some(request)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_event_stream_is_known_by_its_media_type() {
-        for (value, is_stream) in [
-            ("text/event-stream", true),
-            ("Text/Event-Stream ; charset=utf-8", true),
-            ("text/event-streams", false),
-        ] {
-            let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(value))]);
-            assert_eq!(is_endless(&headers), is_stream, "{value}");
-        }
-    }
 }
