@@ -82,8 +82,8 @@ impl KeyRing {
         }
     }
 
-    /// The newest key that may sign.
-    pub(super) fn signer(&self, now: Timestamp) -> Option<&Key> {
+    /// The key that signs now: the newest one that may.
+    pub fn signer(&self, now: Timestamp) -> Option<&Key> {
         let may_sign = |entry: &&RingKey| {
             entry.signs_from <= now && entry.is_live(now) && entry.key.can_sign()
         };

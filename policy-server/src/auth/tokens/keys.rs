@@ -328,7 +328,7 @@ impl TokenKeys {
             return Err(KeyError::Empty);
         }
         let (now, ring) = (self.now(), self.load());
-        let signing = signing(&ring, now).map(|entry| entry.key.id());
+        let signing = ring.signer(now).map(Key::id);
         if entries.iter().all(|entry| Some(entry.key.id()) != signing) {
             let lasting = entries.iter_mut().filter(|entry| entry.retires.is_none());
             let signers = lasting.filter(|entry| entry.key.can_sign());
@@ -353,14 +353,14 @@ fn changed(
     now: Timestamp,
     longest: Duration,
 ) -> Result<Vec<RingKey>, KeyError> {
-    let live = || live(ring, now);
+    let live = || ring.keys().filter(|entry| entry.retires.is_none_or(|end| now < end));
     let present = |id: &str| live().find(|entry| entry.key.id() == id);
     let is_other =
         |key: &Key| present(key.id()).is_some_and(|entry| !entry.key.has_material_of(key));
     if keys.iter().any(is_other) {
         return Err(KeyError::ReusedId);
     }
-    let signing_id = signing(ring, now).map(|entry| Box::<str>::from(entry.key.id()));
+    let signing = ring.signer(now).map(Key::id);
     // A key that is not the first signs, if at all, until the first begins.
     let begun = |entry: Option<&RingKey>| {
         entry.map(|entry| entry.signs_from).filter(|from| *from <= now).unwrap_or(Timestamp::MAX)
@@ -370,7 +370,8 @@ fn changed(
     // A key that is already waiting begins at the time that was set.
     let waiting = first.as_deref().and_then(present).map(|entry| entry.signs_from);
     let waiting = waiting.filter(|from| now < *from && *from < Timestamp::MAX);
-    let begins = if first == signing_id { now } else { waiting.unwrap_or(now.after(PROPAGATION)) };
+    let begins =
+        if first.as_deref() == signing { now } else { waiting.unwrap_or(now.after(PROPAGATION)) };
     let last_signed = Some(begins.after(longest));
     let left_out = live().filter(|entry| keys.iter().all(|key| key.id() != entry.key.id()));
     let mut entries: Vec<RingKey> = left_out
@@ -378,7 +379,7 @@ fn changed(
             let mut leaving = RingKey::new(entry.key.clone());
             leaving.signs_from = begun(Some(entry));
             // The key that signs does so until then, even if it left the list earlier.
-            let is_signing = signing_id.as_deref() == Some(entry.key.id());
+            let is_signing = signing == Some(entry.key.id());
             let retires = entry.retires;
             leaving.retires =
                 if is_signing { retires.max(last_signed) } else { retires.or(last_signed) };
@@ -393,16 +394,6 @@ fn changed(
         entry
     }));
     Ok(entries)
-}
-
-fn live(ring: &KeyRing, now: Timestamp) -> impl Iterator<Item = &RingKey> {
-    ring.keys().filter(move |entry| entry.retires.is_none_or(|end| now < end))
-}
-
-/// The key that signs now.
-fn signing(ring: &KeyRing, now: Timestamp) -> Option<&RingKey> {
-    // The ring is sorted by when its keys begin to sign, latest first.
-    live(ring, now).find(|entry| entry.signs_from <= now && entry.key.can_sign())
 }
 
 fn without(mut entries: Vec<RingKey>, ids: &[Box<str>]) -> Vec<RingKey> {
