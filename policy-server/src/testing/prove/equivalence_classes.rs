@@ -97,14 +97,12 @@ impl<'a> Path<'a> {
         if all.len() <= most {
             return all;
         }
+        let of_paths = all.iter().map(|path| Routes { has_layers, routes: path.routes.clone() });
+        let of_paths: Vec<Routes<'_>> = of_paths.collect();
         let mut is_chosen = vec![false; all.len()];
         for law in Law::ALL {
-            let is_judged = |path: &Self| {
-                let routes = Routes { has_layers, routes: path.routes.clone() };
-                (law.spec().silence)(&routes).is_none()
-            };
-            let first = all.iter().zip(&mut is_chosen).find(|(path, _)| is_judged(path));
-            if let Some((_, is_chosen)) = first {
+            let first = of_paths.iter().position(|routes| (law.spec().silence)(routes).is_none());
+            if let Some(is_chosen) = first.and_then(|index| is_chosen.get_mut(index)) {
                 *is_chosen = true;
             }
         }

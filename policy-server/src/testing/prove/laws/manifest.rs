@@ -60,23 +60,17 @@ fn request(exchange: &Exchange<'_>) -> Option<ProbeRequest> {
 
 /// Preflights of each page for each method are decided as the manifest states.
 fn judge_preflights(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
-    let declared = explorer.app.declared;
-    let Some(engine) = &declared.engine else { return };
     let nobody = Caller::anonymous();
     for page in explorer.pages.clone() {
         for method in explorer.path.methods() {
             let request = super::preflights::preflight(explorer, &page.origin, method);
-            let Some(reply) = explorer.ask(&request, HandlerBehavior::Answers) else { continue };
-            let verdict = judge(engine, &declared.own, &request, &nobody, &reply);
-            tallies.requests(Law::ManifestFidelity, explorer.path, method, &[&request], verdict);
+            judge_request(explorer, method, &request, &nobody, tallies);
         }
     }
 }
 
 /// The CSRF token of another session, and one of no session, are decided as the manifest states.
 fn judge_csrf_tokens(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
-    let declared = explorer.app.declared;
-    let Some(engine) = &declared.engine else { return };
     for route in explorer.path.routes.clone() {
         if route.is_safe() || !route.is_ambient() || *route.csrf() != Csrf::Token {
             continue;
@@ -86,21 +80,25 @@ fn judge_csrf_tokens(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies)
             for token in [foreign, "policy-probe".to_owned()] {
                 let forger = Caller { csrf: Some(token), ..caller.clone() };
                 let request = explorer.by_own_page(&forger, &route.method);
-                let Some(reply) = explorer.ask(&request, HandlerBehavior::Answers) else {
-                    continue;
-                };
-                let verdict = judge(engine, &declared.own, &request, &caller, &reply);
-                let method = route.method.as_str();
-                tallies.requests(
-                    Law::ManifestFidelity,
-                    explorer.path,
-                    method,
-                    &[&request],
-                    verdict,
-                );
+                judge_request(explorer, route.method.as_str(), &request, &caller, tallies);
             }
         }
     }
+}
+
+/// Sends a request of a caller, which is decided as the manifest states.
+fn judge_request(
+    explorer: &mut PathExplorer<'_, '_>,
+    method: &str,
+    request: &ProbeRequest,
+    caller: &Caller,
+    tallies: &mut Tallies,
+) {
+    let declared = explorer.app.declared;
+    let Some(engine) = &declared.engine else { return };
+    let Some(reply) = explorer.ask(request, HandlerBehavior::Answers) else { return };
+    let verdict = judge(engine, &declared.own, request, caller, &reply);
+    tallies.requests(Law::ManifestFidelity, explorer.path, method, &[request], verdict);
 }
 
 fn judge(

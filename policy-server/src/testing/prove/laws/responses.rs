@@ -163,9 +163,9 @@ fn fields(written: &WrittenHead, reply: &Reply, cookie: &str) -> Option<Fault> {
     let others = FIELDS.iter().map(|(name, freedom, attribute)| (name, *freedom, *attribute));
     // Layers against caching write the two old fields beside `no-store`. Without it, `Expires` lets caches
     // store a response of any status (RFC 9111 3).
-    let is_kept = Reuse::from_response(200, &reply.headers) != Reuse::NONE;
+    let is_kept = || Reuse::from_response(200, &reply.headers) != Reuse::NONE;
     let is_followed = |name: &&HeaderName| {
-        is_rival(name) && (is_kept || !matches!(**name, header::EXPIRES | header::PRAGMA))
+        is_rival(name) && (!matches!(**name, header::EXPIRES | header::PRAGMA) || is_kept())
     };
     let of_caches = named().filter(is_followed).map(|name| (name, Freedom::None, "cache"));
     let mut all = others.chain(of_cors).chain(of_caches);
