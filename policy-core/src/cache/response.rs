@@ -121,7 +121,7 @@ pub const fn is_cacheable_by_default(status: u16) -> bool {
 ///
 /// - A response with a secret is not stored, and a response to one person is not stored by shared
 ///   caches, whatever was declared or written. A response that sets a cookie is one person's (RFC
-///   9111 7.3), and so is a page with a nonce: a shared cache would show it to everybody.
+///   9111 7.3). So is a page with a nonce, which a shared cache would send to everybody.
 /// - A declaration applies to responses of 2xx and 3xx that caches keep, and to 304. Others are not
 ///   stored unless the handler wrote a `max-age` for them. The handler can only make a declaration
 ///   stricter: restrictions of either side hold, and permissions need both.

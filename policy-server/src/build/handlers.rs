@@ -90,6 +90,7 @@ impl Builder<'_> {
         let own = self.named_level(&location, &format!("{prefix} {routes}"), own);
         let methods: Vec<_> = description.routes.iter().map(|(method, _)| *method).collect();
         let spec = AuthSpec {
+            methods: &methods,
             takes_session: description.takes_session,
             // The macro has checked the requirement that it saw.
             principal: inherits && description.takes_caller,
@@ -110,7 +111,6 @@ impl Builder<'_> {
         let asks_caller = self.asks_caller(&facts, description.extracts);
         // What a handler states itself, the macro has checked with its arguments.
         let takes_session = !inherits || description.takes_session;
-        let spec = AuthSpec { methods: &methods, ..spec };
         let violations = violations_of_callers(spec, takes_session, rules.cors.as_deref());
         self.errors(&location, violations.map(Violation::into_named));
         self.check_site(&location, &auth, rules.cors.as_ref(), level);

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
+use policy_tests::http::until;
+
 use super::{
     timeouts::{SHORT, idle_after, narrow},
     *,
@@ -116,12 +118,7 @@ async fn a_request_that_is_given_up_passes_its_turn_on() {
         unread.push(soon(response).await.expect("a response"));
     }
     drop(unread.pop());
-    let begun = async {
-        while count.load(SeqCst) < 3 {
-            tokio::task::yield_now().await;
-        }
-    };
-    soon(begun).await;
+    until(async || count.load(SeqCst) >= 3).await;
     drop(stuck);
     assert_eq!(soon(last).await.expect("a response").status(), 200);
 }

@@ -89,37 +89,37 @@ impl Inner {
     }
 
     fn revoke(&self, revocation: Revocation) -> Revoked {
-        let add = |revocation, families: Option<_>| {
+        let add = |revocation, families: Vec<[u8; 16]>| {
             let mut revocations = lock(&self.revocations);
             let before = match &revocation {
                 Revocation::User { user, .. } => revocations.cut_off(user),
                 Revocation::Everyone { .. } | Revocation::All { .. } => revocations.sequence(),
                 _ => 0,
             };
-            Revoked::new(revocations.add(revocation), before, families.unwrap_or_default())
+            Revoked::new(revocations.add(revocation), before, families)
         };
         // The shard of the user is locked, so that no family begins in between.
         match &revocation {
             Revocation::User { user, .. } => {
                 let families = self.families.lock(&**user);
                 let ended = families.get(user).map(|rows| end(rows, |_| true));
-                add(revocation, ended)
+                add(revocation, ended.unwrap_or_default())
             }
             Revocation::Session { user, session, .. } => {
                 let families = self.families.lock(&**user);
                 let is_of_it = |row: &FamilyRow| row.family.session == Some(*session);
                 let ended = families.get(user).map(|rows| end(rows, is_of_it));
-                add(revocation, ended)
+                add(revocation, ended.unwrap_or_default())
             }
             Revocation::Everyone { .. } => {
-                let mut revoked = add(revocation, None);
+                let mut revoked = add(revocation, Vec::new());
                 self.families.each(|families| {
                     let ended = families.values().map(|rows| end(rows, |_| true).len() as u64);
                     revoked.ended += ended.sum::<u64>();
                 });
                 revoked
             }
-            Revocation::Token { .. } | Revocation::All { .. } => add(revocation, None),
+            Revocation::Token { .. } | Revocation::All { .. } => add(revocation, Vec::new()),
         }
     }
 

@@ -101,12 +101,12 @@ impl Circuit {
         let Self { store, .. } = *self;
         let is_failed = failure.is_some();
         count(Count::StoreCall { store, begun: admission.begun, is_failed });
-        if let Some(error) = failure
-            && self.record_failure(admission, Instant::now(), random())
-        {
-            log!(StoreAway, %error);
-        } else if failure.is_none() && self.record_success() {
-            log!(StoreBack);
+        match failure {
+            Some(error) if self.record_failure(admission, Instant::now(), random()) => {
+                log!(StoreAway, %error);
+            }
+            None if self.record_success() => log!(StoreBack),
+            _ => (),
         }
     }
 
