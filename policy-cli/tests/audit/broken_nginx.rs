@@ -6,61 +6,103 @@ use serde_json::Value;
 
 use crate::network::Deployment;
 
-async fn finds(location: &str, http: &str, arguments: &[&str], codes: &[&str]) {
-    let deployment = Deployment::behind_nginx(location, http).await;
-    assert_eq!(deployment.codes(arguments).await, codes);
+const CACHE: &str = "proxy_cache_path FOLDER/cache keys_zone=mixed:1m;";
+
+/// Each with the lines of the `location`, those beside the `server`, and the codes.
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn each_way_of_nginx_is_found_by_its_codes() {
+    for (location, http, codes) in [
+        ("proxy_hide_header Vary;", "", &["audit.vary-missing"][..]),
+        (
+            "if ($request_method = OPTIONS) {
+                add_header Access-Control-Allow-Origin $http_origin always;
+                add_header Access-Control-Allow-Methods 'GET, POST, PUT, DELETE' always;
+                return 204;
+            }",
+            "",
+            &["audit.options-answered-elsewhere", "audit.preflight-answered-elsewhere"],
+        ),
+        (
+            "add_header Access-Control-Allow-Origin * always;",
+            "",
+            &["audit.cors-any-origin", "audit.cors-duplicated"],
+        ),
+        ("proxy_cache mixed; proxy_ignore_headers Vary;", CACHE, &["audit.cache-shares-origins"]),
+        (
+            "proxy_cache mixed; proxy_cache_valid any 1m;
+            proxy_ignore_headers Cache-Control Set-Cookie;",
+            CACHE,
+            &["audit.cache-shares-users", "audit.nonce-reused"],
+        ),
+        (
+            "proxy_pass http://UPSTREAM/;",
+            "",
+            &["audit.path-decoded", "audit.path-dot-segments", "audit.path-slashes"],
+        ),
+        (
+            "proxy_intercept_errors on; if ($uri = /sorry) { return 200 sorry; }",
+            "error_page 401 403 404 405 /sorry;",
+            &["audit.error-replaced"],
+        ),
+        (
+            "proxy_hide_header Strict-Transport-Security; proxy_hide_header X-Content-Type-Options;",
+            "",
+            &["audit.security-header-missing"],
+        ),
+        (
+            "add_header Strict-Transport-Security 'max-age=60';",
+            "",
+            &["audit.security-header-duplicated"],
+        ),
+        (
+            "proxy_hide_header Content-Security-Policy;
+            add_header Content-Security-Policy \"default-src * 'unsafe-inline'\" always;",
+            "",
+            &["audit.security-header-weakened"],
+        ),
+        // The policy stays as strict, and has one more field, as a handler may add.
+        ("add_header Content-Security-Policy \"default-src 'none'\";", "", &[]),
+        ("expires 1h;", "", &["audit.cache-control-changed"]),
+        ("proxy_set_header Host UPSTREAM;", "", &["audit.host-rewritten"]),
+        ("proxy_set_header Host api.shop.example;", "", &["audit.host-rewritten"]),
+        ("proxy_set_header Authorization '';", "", &["audit.credential-dropped"]),
+        ("gzip on; gzip_types *; gzip_min_length 1;", "", &["audit.encoding-without-vary"]),
+        ("proxy_cookie_flags ~ nosecure samesite=none;", "", &["audit.set-cookie-changed"]),
+        (
+            "proxy_set_header X-Forwarded-Proto $stated;",
+            "map $http_x_forwarded_proto $stated { '' https; default $http_x_forwarded_proto; }",
+            &["audit.forwarded-passed"],
+        ),
+        ("proxy_set_header X-Forwarded-Proto http;", "", &["audit.scheme-not-reported"]),
+        (
+            "proxy_set_header Sec-Fetch-Site ''; proxy_set_header Sec-Fetch-Mode '';
+            proxy_set_header Sec-Fetch-Dest '';",
+            "",
+            &["audit.fetch-metadata-dropped"],
+        ),
+        ("if ($request_method = HEAD) { return 200; }", "", &["audit.head-differs"]),
+    ] {
+        let deployment = Deployment::behind_nginx(location, http).await;
+        assert_eq!(deployment.codes(&[]).await, codes, "{location}");
+    }
 }
 
 #[tokio::test]
 #[ignore = "needs nginx"]
-async fn nginx_that_strips_vary() {
-    finds("proxy_hide_header Vary;", "", &[], &["audit.vary-missing"]).await;
-}
-
-#[tokio::test]
-#[ignore = "needs nginx"]
-async fn nginx_that_answers_options() {
-    let location = "if ($request_method = OPTIONS) {
-            add_header Access-Control-Allow-Origin $http_origin always;
-            add_header Access-Control-Allow-Methods 'GET, POST, PUT, DELETE' always;
-            return 204;
-        }";
-    let codes = ["audit.options-answered-elsewhere", "audit.preflight-answered-elsewhere"];
-    finds(location, "", &[], &codes).await;
-}
-
-#[tokio::test]
-#[ignore = "needs nginx"]
-async fn nginx_that_adds_any_origin() {
-    let location = "add_header Access-Control-Allow-Origin * always;";
-    finds(location, "", &[], &["audit.cors-any-origin", "audit.cors-duplicated"]).await;
-}
-
-#[tokio::test]
-#[ignore = "needs nginx"]
-async fn nginx_with_a_cache_that_mixes_origins() {
-    let http = "proxy_cache_path FOLDER/cache keys_zone=mixed:1m;";
-    let location = "proxy_cache mixed; proxy_ignore_headers Vary;";
-    finds(location, http, &[], &["audit.cache-shares-origins"]).await;
-}
-
-#[tokio::test]
-#[ignore = "needs nginx"]
-async fn nginx_with_a_cache_that_mixes_users() {
-    let http = "proxy_cache_path FOLDER/cache keys_zone=mixed:1m;";
-    let location = "proxy_cache mixed; proxy_cache_valid any 1m;
-        proxy_ignore_headers Cache-Control Set-Cookie;";
-    finds(location, http, &[], &["audit.cache-shares-users", "audit.nonce-reused"]).await;
+async fn nginx_that_blocks_methods() {
+    let location = "limit_except GET POST OPTIONS { deny all; }";
+    let deployment = Deployment::behind_nginx(location, "").await;
+    assert_eq!(deployment.codes(&["--unsafe-methods"]).await, ["audit.method-blocked"]);
 }
 
 /// The first response is stored and served to every later client.
 #[tokio::test]
 #[ignore = "needs nginx and curl"]
 async fn nginx_with_a_cache_that_ignores_cookies() {
-    let http = "proxy_cache_path FOLDER/cache keys_zone=mixed:1m;";
     let location = "proxy_cache mixed; proxy_cache_valid 200 1m;
         proxy_ignore_headers Cache-Control Set-Cookie Vary;";
-    let deployment = Deployment::behind_nginx(location, http).await;
+    let deployment = Deployment::behind_nginx(location, CACHE).await;
     let (session, _token) = deployment.log_in().await;
     let file = deployment.files.path("session");
     std::fs::write(&file, &session).unwrap();
@@ -75,105 +117,6 @@ async fn nginx_with_a_cache_that_ignores_cookies() {
     assert!(routes.contains(&"GET /orders/{id}"), "{}", audited.out);
     let value = session.split('=').nth(1).unwrap();
     assert!(!audited.out.contains(value) && !audited.err.contains(value), "it is not shown");
-}
-
-#[tokio::test]
-#[ignore = "needs nginx"]
-async fn nginx_that_normalizes_paths() {
-    let codes = ["audit.path-decoded", "audit.path-dot-segments", "audit.path-slashes"];
-    finds("proxy_pass http://UPSTREAM/;", "", &[], &codes).await;
-}
-
-#[tokio::test]
-#[ignore = "needs nginx"]
-async fn nginx_with_error_pages_of_its_own() {
-    let http = "error_page 401 403 404 405 /sorry;";
-    let location = "proxy_intercept_errors on; if ($uri = /sorry) { return 200 sorry; }";
-    finds(location, http, &[], &["audit.error-replaced"]).await;
-}
-
-#[tokio::test]
-#[ignore = "needs nginx"]
-async fn nginx_that_hides_security_headers() {
-    let location = "proxy_hide_header Strict-Transport-Security;
-        proxy_hide_header X-Content-Type-Options;";
-    finds(location, "", &[], &["audit.security-header-missing"]).await;
-}
-
-#[tokio::test]
-#[ignore = "needs nginx"]
-async fn nginx_that_adds_security_headers() {
-    let location = "add_header Strict-Transport-Security 'max-age=60';";
-    finds(location, "", &[], &["audit.security-header-duplicated"]).await;
-}
-
-#[tokio::test]
-#[ignore = "needs nginx"]
-async fn nginx_that_sets_expiry() {
-    finds("expires 1h;", "", &[], &["audit.cache-control-changed"]).await;
-}
-
-#[tokio::test]
-#[ignore = "needs nginx"]
-async fn nginx_that_rewrites_the_host() {
-    finds("proxy_set_header Host UPSTREAM;", "", &[], &["audit.host-rewritten"]).await;
-}
-
-#[tokio::test]
-#[ignore = "needs nginx"]
-async fn nginx_that_names_its_own_host() {
-    let location = "proxy_set_header Host api.shop.example;";
-    finds(location, "", &[], &["audit.host-rewritten"]).await;
-}
-
-#[tokio::test]
-#[ignore = "needs nginx"]
-async fn nginx_that_drops_authorization() {
-    let location = "proxy_set_header Authorization '';";
-    finds(location, "", &[], &["audit.credential-dropped"]).await;
-}
-
-#[tokio::test]
-#[ignore = "needs nginx"]
-async fn nginx_that_compresses_without_vary() {
-    let location = "gzip on; gzip_types *; gzip_min_length 1;";
-    finds(location, "", &[], &["audit.encoding-without-vary"]).await;
-}
-
-#[tokio::test]
-#[ignore = "needs nginx"]
-async fn nginx_that_weakens_the_session_cookie() {
-    let location = "proxy_cookie_flags ~ nosecure samesite=none;";
-    finds(location, "", &[], &["audit.set-cookie-changed"]).await;
-}
-
-#[tokio::test]
-#[ignore = "needs nginx"]
-async fn nginx_that_passes_the_scheme_of_its_client() {
-    let http = "map $http_x_forwarded_proto $stated { '' https; default $http_x_forwarded_proto; }";
-    let location = "proxy_set_header X-Forwarded-Proto $stated;";
-    finds(location, http, &[], &["audit.forwarded-passed"]).await;
-}
-
-#[tokio::test]
-#[ignore = "needs nginx"]
-async fn nginx_that_does_not_report_tls() {
-    let location = "proxy_set_header X-Forwarded-Proto http;";
-    finds(location, "", &[], &["audit.scheme-not-reported"]).await;
-}
-
-#[tokio::test]
-#[ignore = "needs nginx"]
-async fn nginx_that_blocks_methods() {
-    let location = "limit_except GET POST OPTIONS { deny all; }";
-    finds(location, "", &["--unsafe-methods"], &["audit.method-blocked"]).await;
-}
-
-#[tokio::test]
-#[ignore = "needs nginx"]
-async fn nginx_that_answers_head() {
-    let location = "if ($request_method = HEAD) { return 200; }";
-    finds(location, "", &[], &["audit.head-differs"]).await;
 }
 
 /// Without a response of the app, the audit is inconclusive, which differs from "no differences".
@@ -237,14 +180,6 @@ async fn nginx_that_drops_cookies() {
     assert!(unseen.contains("whether `Cookie` reaches the app: `--login`"), "{unseen}");
 }
 
-#[tokio::test]
-#[ignore = "needs nginx"]
-async fn nginx_that_drops_fetch_metadata() {
-    let location = "proxy_set_header Sec-Fetch-Site ''; proxy_set_header Sec-Fetch-Mode '';
-        proxy_set_header Sec-Fetch-Dest '';";
-    finds(location, "", &[], &["audit.fetch-metadata-dropped"]).await;
-}
-
 /// The files are below a wildcard, a parameter, and a public service that reads the session itself.
 #[tokio::test]
 #[ignore = "needs nginx"]
@@ -264,17 +199,6 @@ async fn nginx_with_a_cache_of_static_files() {
         "GET /portal",
     ];
     assert_eq!(routes, BTreeSet::from(expected));
-}
-
-#[tokio::test]
-#[ignore = "needs nginx"]
-async fn nginx_with_a_weaker_content_security_policy() {
-    let location = "proxy_hide_header Content-Security-Policy;
-        add_header Content-Security-Policy \"default-src * 'unsafe-inline'\" always;";
-    finds(location, "", &[], &["audit.security-header-weakened"]).await;
-    // The policy stays as strict, and has one more field, as a handler may add.
-    let location = "add_header Content-Security-Policy \"default-src 'none'\";";
-    finds(location, "", &[], &[]).await;
 }
 
 /// All requests of some routes are left out.

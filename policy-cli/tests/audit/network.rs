@@ -1,16 +1,11 @@
 //! The app behind a proxy, and the command that audits it.
 
-use std::{
-    env, fs,
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    process::Command,
-    sync::atomic::{AtomicU32, Ordering},
-};
+use std::{fs, net::SocketAddr, path::PathBuf, process::Command};
 
 use policy_server::{Tls, TrustedProxies};
 use policy_tests::{
     authority::Authority,
+    folder::Folder,
     http::{Running, soon},
     program::Program,
 };
@@ -19,16 +14,11 @@ use serde_json::Value;
 use crate::app::{HOST, PROXY, app};
 
 /// A folder with the certificate of the host, the authority behind it, and the manifest of the app.
-pub(crate) struct Files(PathBuf);
+pub(crate) struct Files(Folder);
 
 impl Files {
     pub(crate) fn new() -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("policy-audit-{}-{number}", std::process::id());
-        let files = Self(env::temp_dir().join(name));
-        let _ = fs::remove_dir_all(&files.0);
-        fs::create_dir(&files.0).unwrap();
+        let files = Self(Folder::new().unwrap());
         let authority = Authority::new();
         let leaf = authority.issue(&[HOST]);
         let both = leaf.certificate.clone() + &leaf.key;
@@ -39,19 +29,13 @@ impl Files {
             ("both.pem", both),
             ("manifest.json", app().manifest().to_json()),
         ] {
-            fs::write(files.0.join(name), text).unwrap();
+            fs::write(files.path(name), text).unwrap();
         }
         files
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Files {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        self.0.path().join(name)
     }
 }
 
@@ -187,16 +171,12 @@ impl Deployment {
 
 /// The command that audits an origin at an address.
 pub(crate) fn audit_of(origin: &str, address: SocketAddr, files: &Files) -> Command {
-    let mut command = policy();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-policy"));
     command.args(["audit", origin, "--rate", "1000", "--format", "json"]);
     command.arg("--connect").arg(address.to_string());
     command.arg("--ca").arg(files.path("ca.pem"));
     command.arg("--from").arg(files.path("manifest.json"));
     command
-}
-
-pub(crate) fn policy() -> Command {
-    Command::new(Path::new(env!("CARGO_BIN_EXE_cargo-policy")))
 }
 
 /// What a command wrote.
