@@ -119,12 +119,4 @@ mod tests {
         }
         assert_eq!(seen, 21);
     }
-
-    #[test]
-    fn every_command_has_examples() {
-        for command in Cli::command().get_subcommands() {
-            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-            assert!(help.contains("cargo policy "), "{}", command.get_name());
-        }
-    }
 }

@@ -160,17 +160,6 @@ mod tests {
     }
 
     #[test]
-    fn each_result_refers_to_its_rule() {
-        let run = render_json(&[finding("b"), finding("a"), finding("b")]);
-        let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
-        assert_eq!(rules.len(), 2);
-        for result in run["results"].as_array().unwrap() {
-            let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
-            assert_eq!(rules[index]["id"], result["ruleId"]);
-        }
-    }
-
-    #[test]
     fn a_path_is_a_uri_below_the_root_of_the_repository() {
         let run = render_json(&[finding("a")]);
         let place = &run["results"][0]["locations"][0]["physicalLocation"];

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{
     fixtures,
-    run::{Ran, compare, folder, run, run_in},
+    run::{Ran, compare, folder, run, run_in, workspace},
 };
 
 const RULES: &str = r#"
@@ -36,26 +36,10 @@ who = "ada"
 why = "signed by the provider"
 "#;
 
-/// A repository with the shop in a workspace below its root, and rules beside it.
+/// The shop with rules beside it.
 fn shop(name: &str, rules: &str) -> PathBuf {
-    let manifest = fixtures::shop();
-    let folder = folder(
-        name,
-        &[
-            (".git/HEAD", "ref: refs/heads/main"),
-            ("rust/Cargo.toml", "[workspace]\nmembers = [\"shop\"]\nresolver = \"3\"\n"),
-            ("rust/shop/Cargo.toml", "[package]\nname = \"shop\"\nedition = \"2024\"\n"),
-            ("rust/shop/src/lib.rs", ""),
-            ("rust/shop/policy.rules", rules),
-            ("rust/shop/policy.lock", &Lock::new(manifest.clone()).to_json()),
-            ("rust/target/policy/shop/manifest.json", &manifest.to_json()),
-            (
-                "rust/target/policy/shop/sources.json",
-                &serde_json::to_string(&fixtures::shop_sources()).unwrap(),
-            ),
-        ],
-    );
-    folder.join("rust/shop")
+    let (lock, sources) = (Lock::new(fixtures::shop()), fixtures::shop_sources());
+    workspace(name, &lock, &sources, &[("rust/shop/policy.rules", rules)])
 }
 
 fn check(name: &str, arguments: &[&str], rules: &str) -> Ran {

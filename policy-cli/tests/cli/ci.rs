@@ -13,7 +13,7 @@ use yaml_rust2::{Yaml, YamlLoader};
 use crate::{
     fixtures::{hello, odd, shop},
     gate::signed,
-    run::folder,
+    run::{folder, git},
 };
 
 fn recipes() -> PathBuf {
@@ -58,25 +58,19 @@ impl Repository {
         let repository = Self(root);
         repository.git(&["init", "-q", "-b", "main"]);
         repository.git(&["add", "."]);
-        repository.commit("the shop");
+        repository.git(&["commit", "-qm", "the shop"]);
         repository.git(&["checkout", "-q", "-b", "change"]);
         repository.write("policy.lock", new);
         // None of these changes what is compared.
         repository.write("target/policy/shop/manifest.json", &old.to_json());
         repository.write(".cargo/config.toml", "[alias]\npolicy = \"version\"\n");
         repository.git(&["add", "."]);
-        repository.commit("a change");
+        repository.git(&["commit", "-qm", "a change"]);
         repository
     }
 
     fn git(&self, arguments: &[&str]) {
-        let git = Command::new("git").args(arguments).current_dir(&self.0).output().unwrap();
-        assert!(git.status.success(), "{}", String::from_utf8_lossy(&git.stderr));
-    }
-
-    fn commit(&self, message: &str) {
-        let name = ["-c", "user.name=ada", "-c", "user.email=ada@shop.example"];
-        self.git(&[&name[..], &["commit", "-q", "-m", message]].concat());
+        git(&self.0, arguments);
     }
 
     fn write(&self, path: &str, text: &str) {
@@ -195,7 +189,7 @@ fn the_recipe_fails_on_violated_rules() {
     repository.git(&["checkout", "-q", "main"]);
     repository.write("policy.rules", &rule("x-own"));
     repository.git(&["add", "policy.rules"]);
-    repository.commit("rules");
+    repository.git(&["commit", "-qm", "rules"]);
     repository.write("policy.rules", "");
     let (code, output) = repository.recipe(&["main"], "false");
     assert!(code == 1 && output.contains("it has no `x-own`"), "{code}: {output}");

@@ -1,13 +1,13 @@
 //! `cargo policy diff`: what it prints, and its exit codes.
 
-use std::{fs, process::Command};
+use std::fs;
 
 use policy_manifest::{Auth, Csrf, Manifest, ManifestRoute, RouteOrigins, RouteRequirement};
 use serde_json::{Value, json};
 
 use crate::{
     fixtures::{shop, shop_sources},
-    run::{Ran, compare, folder, run_in},
+    run::{Ran, compare, folder, git, run_in},
     schema::validate,
 };
 
@@ -169,10 +169,7 @@ fn sarif_names_the_lines_that_decide() {
     assert_eq!(ran.code, 1, "{}", ran.err);
     let sarif: Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(sarif["version"], "2.1.0");
-    let run = &sarif["runs"][0];
-    let results = run["results"].as_array().unwrap();
-    let rules: Vec<_> =
-        run["tool"]["driver"]["rules"].as_array().unwrap().iter().map(|rule| &rule["id"]).collect();
+    let results = sarif["runs"][0]["results"].as_array().unwrap();
     let line_of = |words: &str| {
         let is_it = |result: &&Value| {
             result["message"]["text"].as_str().is_some_and(|text| text.contains(words))
@@ -189,9 +186,6 @@ fn sarif_names_the_lines_that_decide() {
     assert_eq!(line_of("https://*.shop.example"), level("error", "src/main.rs:44"));
     assert_eq!(line_of("/admin/refunds/{id}"), level("warning", "src/admin.rs:31"));
     assert_eq!(line_of("/prices"), level("note", "policy.lock:86"));
-    for result in results {
-        assert!(rules.contains(&&result["ruleId"]), "{result}");
-    }
 }
 
 #[test]
@@ -252,13 +246,9 @@ fn names_do_no_harm() {
 #[ignore = "needs git"]
 fn the_last_commit_is_compared_with_now() {
     let root = package("diff-git", &shop());
-    let git = |arguments: &[&str]| {
-        let git = Command::new("git").args(arguments).current_dir(&root).output().unwrap();
-        assert!(git.status.success(), "{}", String::from_utf8_lossy(&git.stderr));
-    };
-    git(&["init", "-q"]);
-    git(&["add", "."]);
-    git(&["-c", "user.name=a", "-c", "user.email=a@b.example", "commit", "-qm", "a"]);
+    git(&root, &["init", "-q"]);
+    git(&root, &["add", "."]);
+    git(&root, &["commit", "-qm", "a"]);
     let same = run_in(&root, &["diff"], "");
     assert_eq!(same.code, 0, "{}{}", same.out, same.err);
     let written = root.join("target/policy/shop/manifest.json");

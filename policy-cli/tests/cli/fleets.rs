@@ -1,17 +1,13 @@
 //! `cargo policy show`, `lint` and `diff` about many services.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    time::Instant,
-};
+use std::{fs, path::PathBuf, time::Instant};
 
 use policy_manifest::{Csrf, Lock, Manifest};
 use serde_json::Value;
 
 use crate::{
     fixtures::{self, fleet},
-    run::{Ran, compare, folder, run_in},
+    run::{compare, folder, run_at},
     schema,
 };
 
@@ -25,10 +21,6 @@ pub(crate) fn few(name: &str) -> PathBuf {
     let mut files = fleet(3, 4, 0);
     files.push(("team0/target/debug/policy.lock".to_owned(), "broken".to_owned()));
     write_files(name, &files)
-}
-
-pub(crate) fn ran(folder: &Path, line: &str) -> Ran {
-    run_in(folder, &line.split(' ').collect::<Vec<_>>(), "")
 }
 
 /// Checks JSON by docs/schema/fleet-1.json. Parts that refer to another schema are checked
@@ -51,7 +43,7 @@ fn a_fleet_is_one_table_and_says_who_may_call_whom() {
         ("fleet.md", "show . --format markdown"),
         ("fleet.html", "show . --format html"),
     ] {
-        let ran = ran(&folder, line);
+        let ran = run_at(&folder, line);
         assert_eq!((ran.code, &*ran.err), (0, ""), "{}", ran.out);
         compare(name, &ran.out);
     }
@@ -60,7 +52,7 @@ fn a_fleet_is_one_table_and_says_who_may_call_whom() {
 #[test]
 fn the_json_of_a_fleet_has_the_policies_and_the_calls() {
     let folder = few("fleet-json");
-    let value = validate(&ran(&folder, "show . --format json").out);
+    let value = validate(&run_at(&folder, "show . --format json").out);
     let services = value["services"].as_array().unwrap();
     let names: Vec<_> = services.iter().map(|service| service["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["s0", "s1", "s2"]);
@@ -98,7 +90,7 @@ fn a_wildcard_admits_every_service_below_it_and_no_other() {
     files.push(("reading/policy.lock".to_owned(), Lock::new(reading).to_json()));
     files.push(("beside/policy.lock".to_owned(), Lock::new(beside).to_json()));
     let folder = write_files("fleet-wildcard", &files);
-    let value = validate(&ran(&folder, "show . --format json").out);
+    let value = validate(&run_at(&folder, "show . --format json").out);
     let calls = value["calls"].as_array().unwrap().iter();
     let calls: Vec<_> = calls
         .filter(|call| call["to"] == "reading")
@@ -110,9 +102,9 @@ fn a_wildcard_admits_every_service_below_it_and_no_other() {
 #[test]
 fn filters_select_in_all_services() {
     let folder = few("fleet-filter");
-    let out = ran(&folder, "show . --path /v0/** --width 200").out;
+    let out = run_at(&folder, "show . --path /v0/** --width 200").out;
     assert!(out.starts_with("3 services: 3 of 12 routes\n"), "{out}");
-    let none = ran(&folder, "show . --path /nowhere");
+    let none = run_at(&folder, "show . --path /nowhere");
     assert!(none.err.contains("no route matches"), "{}", none.err);
 }
 
@@ -120,7 +112,7 @@ fn filters_select_in_all_services() {
 fn a_list_names_the_services() {
     let folder = few("fleet-list");
     fs::write(folder.join("ours.txt"), "# ours\nteam0\nteam2/s2/policy.lock\n").unwrap();
-    let out = ran(&folder, "show @ours.txt").out;
+    let out = run_at(&folder, "show @ours.txt").out;
     assert!(out.starts_with("2 services: 8 routes\n"), "{out}");
 }
 
@@ -130,7 +122,7 @@ fn all_unreadable_files_are_named_at_once() {
     fs::write(folder.join("team0/s0/policy.lock"), "{").unwrap();
     fs::write(folder.join("team1/s1/policy.lock"), "[]").unwrap();
     for line in ["show .", "lint .", "diff . ."] {
-        let ran = ran(&folder, line);
+        let ran = run_at(&folder, line);
         assert_eq!((ran.code, &*ran.out), (2, ""), "{line}");
         assert!(
             ran.err.contains("s0/policy.lock") && ran.err.contains("s1/policy.lock"),
@@ -138,7 +130,7 @@ fn all_unreadable_files_are_named_at_once() {
             ran.err
         );
     }
-    let both = ran(&folder, "show . --from HEAD");
+    let both = run_at(&folder, "show . --from HEAD");
     assert_eq!(both.code, 2);
     assert!(both.err.contains("cannot be used with"), "{}", both.err);
 }
@@ -165,20 +157,20 @@ fn odd(name: &str) -> PathBuf {
 fn findings_of_a_fleet_stand_below_their_service_and_the_worst_first() {
     let folder = odd("fleet-lint");
     for format in ["text", "markdown"] {
-        let ran = ran(&folder, &format!("lint . --format {format}"));
+        let ran = run_at(&folder, &format!("lint . --format {format}"));
         assert_eq!((ran.code, &*ran.err), (1, ""), "{}", ran.out);
         compare(&format!("fleet-lint.{format}"), &ran.out);
     }
-    let value = validate(&ran(&folder, "lint . --format json").out);
+    let value = validate(&run_at(&folder, "lint . --format json").out);
     let names: Vec<_> =
         value["services"].as_array().unwrap().iter().map(|it| it["name"].clone()).collect();
     assert_eq!(names, ["wrong", "guess", "fine"]);
-    let sarif: Value = serde_json::from_str(&ran(&folder, "lint . --format sarif").out).unwrap();
+    let sarif: Value = serde_json::from_str(&run_at(&folder, "lint . --format sarif").out).unwrap();
     let results = sarif["runs"][0]["results"].as_array().unwrap();
     let message = results[0]["message"]["text"].as_str().unwrap();
     assert!(message.starts_with("wrong: high: "), "{message}");
-    assert_eq!(ran(&folder, "lint a/fine a/guess").code, 0);
-    assert_eq!(ran(&folder, "lint a/fine a/guess --deny low").code, 1);
+    assert_eq!(run_at(&folder, "lint a/fine a/guess").code, 0);
+    assert_eq!(run_at(&folder, "lint a/fine a/guess --deny low").code, 1);
 }
 
 #[test]
@@ -187,7 +179,7 @@ fn the_report_of_many_services_is_bounded() {
     let files: Vec<_> =
         (0..100).map(|number| (format!("s{number}/policy.lock"), text.clone())).collect();
     let folder = write_files("fleet-lint-many", &files);
-    let out = ran(&folder, "lint .").out;
+    let out = run_at(&folder, "lint .").out;
     assert!(out.contains("\nand 60 more services with findings\n"), "{out}");
     assert!(out.lines().count() < 40 * 14 + 10, "{}", out.lines().count());
 }
@@ -203,33 +195,33 @@ fn two_versions_of_a_fleet_are_compared_by_service() {
         write_files(name, &old.chain(new).collect::<Vec<_>>())
     };
     let removed = folder("fleet-removed", &new);
-    assert_eq!(ran(&removed, "diff old new").code, 1);
-    assert_eq!(ran(&removed, "diff old new --no-new-access").code, 0);
-    assert_eq!(ran(&removed, "diff old old").code, 0);
+    assert_eq!(run_at(&removed, "diff old new").code, 1);
+    assert_eq!(run_at(&removed, "diff old new --no-new-access").code, 0);
+    assert_eq!(run_at(&removed, "diff old old").code, 0);
 
     let mut manifest = Lock::parse(&new[1].1).unwrap().manifest;
     manifest.routes[2].csrf = Csrf::Exempt("a test".to_owned());
     manifest.routes[0].limits.body = Some(1 << 30);
     new[1].1 = Lock::new(manifest).to_json();
     let changed = folder("fleet-changed", &new);
-    assert_eq!(ran(&changed, "diff old new --no-new-access").code, 1);
+    assert_eq!(run_at(&changed, "diff old new --no-new-access").code, 1);
 
     new.push(("added/policy.lock".to_owned(), Lock::new(fixtures::hello()).to_json()));
     let both = folder("fleet-both", &new);
     for format in ["text", "markdown"] {
-        let ran = ran(&both, &format!("diff old new --format {format}"));
+        let ran = run_at(&both, &format!("diff old new --format {format}"));
         assert_eq!((ran.code, &*ran.err), (1, ""), "{}", ran.out);
         let place = both.canonicalize().unwrap().display().to_string();
         compare(&format!("fleet-diff.{format}"), &ran.out.replace(&place, "FOLDER"));
     }
-    let value = validate(&ran(&both, "diff old new --format json").out);
+    let value = validate(&run_at(&both, "diff old new --format json").out);
     assert_eq!((&value["added"][0], &value["removed"][0]), (&"added".into(), &"gone".into()));
     assert_eq!(value["services"][0]["name"], "s1");
     assert_eq!(value["services"][0]["comparison"]["verdict"], "same_access");
 
     // A new service is new access, which no line accepts.
     let added = folder("fleet-added", &[fleet(3, 4, 0), vec![new.pop().unwrap()]].concat());
-    let ran = ran(&added, "diff old new --no-new-access --accepted");
+    let ran = run_at(&added, "diff old new --no-new-access --accepted");
     assert_eq!(ran.code, 1);
     assert!(ran.err.contains("`added`, which is new"), "{}", ran.err);
 }
@@ -248,7 +240,7 @@ fn names_of_services_write_no_escapes_and_no_markup() {
     );
     for line in ["show .", "lint .", "diff old new"] {
         for format in ["text", "markdown", "json", "html", "sarif"] {
-            let ran = ran(&folder, &format!("{line} --format {format}"));
+            let ran = run_at(&folder, &format!("{line} --format {format}"));
             let is_known = ran.code < 2;
             assert!(is_known || ran.err.contains("invalid value"), "{line} {format}: {}", ran.err);
             assert!(!ran.out.contains('\u{1b}') && !ran.err.contains('\u{1b}'), "{line} {format}");
@@ -284,7 +276,7 @@ fn a_large_fleet_is_read_in_time() {
         "diff old old",
     ] {
         let begun = Instant::now();
-        let ran = ran(&folder, line);
+        let ran = run_at(&folder, line);
         let differs = line == "diff old new";
         assert_eq!(ran.code, i32::from(differs), "{line}: {}", ran.err);
         let (taken, length) = (begun.elapsed(), ran.out.len());

@@ -6,7 +6,7 @@ use policy_manifest::Manifest;
 
 use crate::{
     fixtures,
-    run::{folder, run, run_in},
+    run::{folder, run, run_at, run_in},
 };
 
 fn package(name: &str) -> PathBuf {
@@ -126,8 +126,7 @@ fn output_contains_no_commands_for_ci_logs() {
             "diff b a --format sarif",
             "audit --from a https://api.shop.example",
         ] {
-            let arguments: Vec<_> = line.split(' ').collect();
-            let ran = run_in(&folder, &arguments, "");
+            let ran = run_at(&folder, line);
             failed += u32::from(ran.code == 2);
             for written in ran.out.lines().chain(ran.err.lines()) {
                 let is_command = written.trim_start().starts_with("::")

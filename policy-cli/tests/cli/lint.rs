@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{
     fixtures,
-    run::{Ran, compare, folder, run, run_in},
+    run::{Ran, compare, run, run_in, workspace},
 };
 
 fn suppression(lint: &str, route: Option<&str>, until: Option<&str>) -> Suppression {
@@ -21,23 +21,9 @@ fn suppression(lint: &str, route: Option<&str>, until: Option<&str>) -> Suppress
     }
 }
 
-/// A repository with the odd shop in a workspace below its root.
 fn shop(name: &str, sources: &Sources, suppressed: Vec<Suppression>) -> PathBuf {
-    let mut lock = Lock::new(fixtures::odd());
-    lock.suppressed = suppressed;
-    let folder = folder(
-        name,
-        &[
-            (".git/HEAD", "ref: refs/heads/main"),
-            ("rust/Cargo.toml", "[workspace]\nmembers = [\"shop\"]\nresolver = \"3\"\n"),
-            ("rust/shop/Cargo.toml", "[package]\nname = \"shop\"\nedition = \"2024\"\n"),
-            ("rust/shop/src/lib.rs", ""),
-            ("rust/shop/policy.lock", &lock.to_json()),
-            ("rust/target/policy/shop/manifest.json", &fixtures::odd().to_json()),
-            ("rust/target/policy/shop/sources.json", &serde_json::to_string(sources).unwrap()),
-        ],
-    );
-    folder.join("rust/shop")
+    let lock = Lock { suppressed, ..Lock::new(fixtures::odd()) };
+    workspace(name, &lock, sources, &[])
 }
 
 fn linted(name: &str, arguments: &[&str], suppressed: Vec<Suppression>) -> Ran {

@@ -8,7 +8,10 @@ use policy_manifest::{
 };
 use serde_json::{Value, json};
 
-use crate::run::{Ran, folder, run_in};
+use crate::{
+    run::{Ran, folder, run_in},
+    schema::validate,
+};
 
 /// An app whose callers edit an order, list those that they may see, and read every board.
 fn app(edit: &str) -> Manifest {
@@ -48,12 +51,7 @@ fn run(name: &str, arguments: &[&str]) -> Ran {
 
 fn is_of_schema(name: &str, text: &str) -> Value {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schema"));
-    let schema = fs::read_to_string(root.join(name)).unwrap();
-    let validator = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
-    let value: Value = serde_json::from_str(text).unwrap();
-    let errors: Vec<_> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
-    assert!(errors.is_empty(), "{errors:?}");
-    value
+    validate(&fs::read_to_string(root.join(name)).unwrap(), text)
 }
 
 #[test]

@@ -1,11 +1,9 @@
 //! `cargo policy openapi`: the table, the comparison, and their exit codes.
 
-use std::{path::Path, process::Command};
-
 use serde_json::{Value, json};
 
 use crate::{
-    run::{Ran, compare, folder, run_in},
+    run::{Ran, compare, folder, git, run_in},
     schema::validate,
 };
 
@@ -133,13 +131,6 @@ fn a_table_names_the_callers_and_statuses_of_operations() {
         assert_eq!(ran.code, 0, "{}", ran.err);
         compare(file, &ran.out);
     }
-}
-
-fn git(folder: &Path, arguments: &[&str]) {
-    let identity = ["-c", "user.name=a", "-c", "user.email=a@a.example"];
-    let done =
-        Command::new("git").args(identity).args(arguments).current_dir(folder).output().unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
 #[test]

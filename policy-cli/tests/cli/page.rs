@@ -8,7 +8,7 @@ use policy_tests::{
 };
 use serde_json::{Value, json};
 
-use crate::fleets::{few, ran};
+use crate::{fleets::few, run::run_at};
 
 /// Keys as WebDriver writes them.
 const TAB: &str = "\u{e004}";
@@ -56,7 +56,7 @@ fn the_page_of_a_fleet_is_read_and_filtered_by_keyboard_in_any_size_and_theme()
 -> Result<(), Failure> {
     let folder = few("fleet-page");
     let page = folder.join("fleet.html");
-    fs::write(&page, ran(&folder, "show . --format html").out)?;
+    fs::write(&page, run_at(&folder, "show . --format html").out)?;
     let browser = Browser::start()?;
     browser.resize(1280, 900)?;
     browser.goto(&format!("file://{}", page.display()))?;

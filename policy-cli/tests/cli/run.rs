@@ -7,6 +7,8 @@ use std::{
     process::{Command, Stdio},
 };
 
+use policy_manifest::{Lock, Sources};
+
 pub(crate) struct Ran {
     pub(crate) code: i32,
     pub(crate) out: String,
@@ -40,6 +42,18 @@ pub(crate) fn run(line: &str) -> Ran {
     run_in(&tests().join("manifests"), &arguments, "")
 }
 
+/// Runs it with the words of a line, in a folder.
+pub(crate) fn run_at(folder: &Path, line: &str) -> Ran {
+    run_in(folder, &line.split(' ').collect::<Vec<_>>(), "")
+}
+
+/// Runs git in a folder.
+pub(crate) fn git(folder: &Path, arguments: &[&str]) {
+    let user = ["-c", "user.name=ada", "-c", "user.email=ada@shop.example"];
+    let git = Command::new("git").args(user).args(arguments).current_dir(folder).output().unwrap();
+    assert!(git.status.success(), "{}", String::from_utf8_lossy(&git.stderr));
+}
+
 /// Compares a result with a file in `tests/snapshots`; `POLICY_SNAPSHOTS=update` writes it.
 pub(crate) fn compare(name: &str, text: &str) {
     let file = tests().join("snapshots").join(name);
@@ -64,6 +78,26 @@ pub(crate) fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
         fs::write(file, text).unwrap();
     }
     folder
+}
+
+/// A repository with the shop in a workspace below its root: its lock file, what its tests wrote, and
+/// more files.
+pub(crate) fn workspace(
+    name: &str,
+    lock: &Lock,
+    sources: &Sources,
+    more: &[(&str, &str)],
+) -> PathBuf {
+    let files = [
+        (".git/HEAD", "ref: refs/heads/main"),
+        ("rust/Cargo.toml", "[workspace]\nmembers = [\"shop\"]\nresolver = \"3\"\n"),
+        ("rust/shop/Cargo.toml", "[package]\nname = \"shop\"\nedition = \"2024\"\n"),
+        ("rust/shop/src/lib.rs", ""),
+        ("rust/shop/policy.lock", &lock.to_json()),
+        ("rust/target/policy/shop/manifest.json", &lock.manifest.to_json()),
+        ("rust/target/policy/shop/sources.json", &serde_json::to_string(sources).unwrap()),
+    ];
+    folder(name, &[&files[..], more].concat()).join("rust/shop")
 }
 
 fn tests() -> PathBuf {

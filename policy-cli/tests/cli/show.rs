@@ -6,7 +6,7 @@ use policy_manifest::{Acceptance, Lock, Manifest};
 
 use crate::{
     fixtures,
-    run::{Ran, compare, folder, run, run_in},
+    run::{Ran, compare, folder, run, run_at, run_in},
 };
 
 const CARGO_TOML: &str = "[package]\nname = \"shop\"\nedition = \"2024\"\n\n[workspace]\n";
@@ -86,8 +86,7 @@ fn filters_select_by_page_or_caller() {
         ("anonymous", "--anonymous"),
         ("staff", "--role staff --path /admin/** --path /h*"),
     ] {
-        let arguments: Vec<_> = ["show"].into_iter().chain(line.split(' ')).collect();
-        let Ran { code, out, .. } = run_in(&folder, &arguments, "");
+        let Ran { code, out, .. } = run_at(&folder, &format!("show {line}"));
         assert_eq!(code, 0);
         compare(&format!("shop-{name}.txt"), &out);
     }
@@ -152,8 +151,7 @@ fn a_thousand_routes_have_a_thousand_entries() {
         ("--format html", "\n<tr role=\"row\" data-marks="),
         ("--format json", "\n      \"path\": "),
     ] {
-        let line = format!("show --from large.json {arguments}");
-        let ran = run_in(&folder, &line.split(' ').collect::<Vec<_>>(), "");
+        let ran = run_at(&folder, &format!("show --from large.json {arguments}"));
         assert_eq!(ran.code, 0, "{}", ran.err);
         let heads = if arguments.contains("markdown") { 2 } else { 0 };
         assert_eq!(ran.out.matches(entry).count(), 1000 + heads, "{arguments}");

@@ -3,12 +3,11 @@
 use std::{
     fs::{self, File},
     path::Path,
-    process::Command,
 };
 
 use crate::{
     fixtures,
-    run::{folder, run, run_in},
+    run::{folder, git, run, run_at, run_in},
 };
 
 #[test]
@@ -22,8 +21,7 @@ fn an_acceptance_without_a_name_or_a_reason_is_refused() {
         let folder =
             folder(&format!("unsigned-{missing}"), &[("policy.lock", &*lock), ("b", &text)]);
         for line in ["show --from policy.lock", "lint --from policy.lock", "diff policy.lock b"] {
-            let arguments: Vec<_> = line.split(' ').collect();
-            let ran = run_in(&folder, &arguments, "");
+            let ran = run_at(&folder, line);
             let words = format!("the acceptance of `GET /a` has an empty `{missing}`: write into");
             assert!(ran.code == 2 && ran.err.contains(&words), "{line}: {}", ran.err);
         }
@@ -162,13 +160,8 @@ fn a_revision_has_the_lock_file_of_the_package() {
     ];
     let root = folder("revision", &files);
     write_large(&root.join("large"));
-    for arguments in [
-        &["init", "-q"][..],
-        &["add", "."],
-        &["-c", "user.name=a", "-c", "user.email=a@b.example", "commit", "-qm", "a"],
-    ] {
-        let git = Command::new("git").args(arguments).current_dir(&root).output().unwrap();
-        assert!(git.status.success(), "{}", String::from_utf8_lossy(&git.stderr));
+    for arguments in [&["init", "-q"][..], &["add", "."], &["commit", "-qm", "a"]] {
+        git(&root, arguments);
     }
     let app = root.join("a");
     for file in ["policy.lock", "policy.old.lock"] {
