@@ -409,4 +409,4 @@ fn origins_of(cors: Option<&RouteCors>) -> (Vec<String>, Option<String>) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

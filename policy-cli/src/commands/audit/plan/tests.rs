@@ -5,7 +5,7 @@ use policy_manifest::{Auth, RouteRequirement, RuntimeOrigins};
 
 use super::*;
 
-fn options() -> Options {
+pub(in crate::commands::audit) fn options() -> Options {
     Options {
         authority: "api.shop.example".to_owned(),
         has_session: false,

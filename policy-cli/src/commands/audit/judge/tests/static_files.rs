@@ -9,14 +9,7 @@ fn file_trials(route: ManifestRoute) -> (Manifest, Engine, Vec<Trial>) {
     manifest.app.sessions = Some(SessionFacts::new("memory", "__Host-sid", "lax"));
     manifest.routes.push(route);
     let engine = Engine::new(&manifest).unwrap();
-    let options = Options {
-        authority: "api.shop.example".to_owned(),
-        has_session: true,
-        has_token: false,
-        sends_unsafe_methods: false,
-        asks_all_routes: false,
-        max_probes: 1000,
-    };
+    let options = Options { has_session: true, ..options() };
     let mut trials = plan(&manifest, &engine, &options).trials;
     trials.retain(|trial| trial.purpose == Purpose::StaticFile);
     (manifest, engine, trials)
