@@ -1,6 +1,7 @@
 //! For each lint an app in which it finds something, and the most similar one in which it does not.
 
 use super::*;
+use crate::FindingSeverity::{High, Info, Low, Medium};
 
 pub(super) const OWN: &str = "https://api.shop.example";
 
@@ -121,8 +122,9 @@ fn exempt(manifest: &mut Manifest, same_site: &str) {
     route.unwrap().csrf = Csrf::Exempt("it is harmless".to_owned());
 }
 
-/// A lint, a manifest in which only this lint finds something, and one in which nothing is found.
-type Case = (Lint, Manifest, Manifest);
+/// A lint with the severity of its finding, a manifest in which only this lint finds something, and one in
+/// which it finds nothing. The severity follows from gainer, effect and authority.
+type Case = ((Lint, FindingSeverity), Manifest, Manifest);
 
 fn cases_of_origins() -> Vec<Case> {
     let credentialed = |origins: &[&str], dangers| RouteCors { dangers, ..cors(origins, true) };
@@ -160,55 +162,59 @@ fn cases_of_origins() -> Vec<Case> {
     };
     vec![
         (
-            Lint::DevelopmentOrigin,
+            (Lint::DevelopmentOrigin, High),
             development("http://localhost:5173"),
             development("https://localhost"),
         ),
         (
-            Lint::PublicSuffixOrigins,
+            (Lint::PublicSuffixOrigins, High),
             from_any_site(&["https://*.co.uk"]),
             from_any_site(&["https://shop.co.uk"]),
         ),
         (
-            Lint::PublicSuffixOrigins,
+            (Lint::PublicSuffixOrigins, Low),
             with_cors("GET", "/prices", cors(&["https://*.github.io"], false)),
             with_cors("GET", "/prices", cors(&["https://*.shop.github.io"], false)),
         ),
         (
-            Lint::PublicSuffixOrigins,
+            (Lint::PublicSuffixOrigins, Low),
             with_cors("GET", "/prices", cors(&["https://*.code.run"], false)),
             with_cors("GET", "/prices", cors(&["https://*.web.shop.code.run"], false)),
         ),
         (
-            Lint::InsecureOrigins,
+            (Lint::InsecureOrigins, High),
             with_cors("PUT", "/orders/{id}", credentialed(&["http://app.shop.example"], insecure)),
             with_cors("PUT", "/orders/{id}", credentialed(&["https://app.shop.example"], insecure)),
         ),
         (
-            Lint::InsecureOrigins,
+            (Lint::InsecureOrigins, Low),
             with_cors("GET", "/prices", cors(&["http://kiosk.example"], false)),
             with_cors("GET", "/prices", cors(&["http://localhost:*", "app://shop"], false)),
         ),
         (
-            Lint::SubdomainOrigins,
+            (Lint::SubdomainOrigins, High),
             with_cors("PUT", "/orders/{id}", cors(&["https://*.shop.example"], true)),
             with_cors("PUT", "/orders/{id}", cors(&["https://*.shop.example"], false)),
         ),
         (
-            Lint::SubdomainOrigins,
+            (Lint::SubdomainOrigins, Medium),
             with_cors("GET", "/orders/{id}", cors(&["https://*.shop.example"], true)),
             with_cors("GET", "/orders/{id}", cors(&["https://shop.example:*"], true)),
         ),
-        (Lint::UnboundedOrigins, list(None), list(Some(texts(partners)))),
+        ((Lint::UnboundedOrigins, Low), list(None), list(Some(texts(partners)))),
         (
-            Lint::OwnOrigin,
+            (Lint::OwnOrigin, Info),
             with_cors("GET", "/prices", cors(&[OWN, "https://www.shop.example"], false)),
             with_cors("GET", "/prices", cors(&["https://*.shop.example"], false)),
         ),
-        (Lint::JsonpBesideCors, jsonp(partners), jsonp(&["*"])),
-        (Lint::SharedCacheSplit, kept(partners, public_for(600)), kept(partners, public_for(5))),
+        ((Lint::JsonpBesideCors, Low), jsonp(partners), jsonp(&["*"])),
         (
-            Lint::SharedCacheSplit,
+            (Lint::SharedCacheSplit, Info),
+            kept(partners, public_for(600)),
+            kept(partners, public_for(5)),
+        ),
+        (
+            (Lint::SharedCacheSplit, Info),
             kept(&["https://a.example", "https://b.example"], public_for(600)),
             kept(&["https://a.example"], public_for(600)),
         ),
@@ -233,27 +239,27 @@ fn cases_of_preflights() -> Vec<Case> {
     };
     vec![
         (
-            Lint::CredentialsUnneeded,
+            (Lint::CredentialsUnneeded, Low),
             with_cors("POST", "/machines", cors(&["https://app.shop.example"], true)),
             with_cors("POST", "/machines", cors(&["https://app.shop.example"], false)),
         ),
         (
-            Lint::CookieWithheld,
+            (Lint::CookieWithheld, Info),
             partner("lax", "https://shop.partner.example"),
             partner("none", "https://shop.partner.example"),
         ),
         (
-            Lint::CookieWithheld,
+            (Lint::CookieWithheld, Info),
             partner("strict", "https://shop.partner.example"),
             partner("strict", "https://www.shop.example"),
         ),
         (
-            Lint::MethodNotServed,
+            (Lint::MethodNotServed, Info),
             methods("GET", &["GET", "DELETE"]),
             methods("GET", &["GET", "PUT", "HEAD", "OPTIONS"]),
         ),
-        (Lint::OwnMethodMissing, methods("PUT", &["GET"]), methods("PUT", &["GET", "PUT"])),
-        (Lint::ExposedSecret, exposing("x-auth-token"), exposing("etag")),
+        ((Lint::OwnMethodMissing, Info), methods("PUT", &["GET"]), methods("PUT", &["GET", "PUT"])),
+        ((Lint::ExposedSecret, Medium), exposing("x-auth-token"), exposing("etag")),
     ]
 }
 
@@ -300,30 +306,42 @@ fn cases_of_callers() -> Vec<Case> {
     };
     let behind = |network: &str| with(|manifest| manifest.app.proxies = texts(&[network]));
     vec![
-        (Lint::RightsOfOptional, optional(&["staff"]), optional(&[])),
-        (Lint::ChangeWithoutCredential, delete(Auth::Public), delete(Auth::Required(session()))),
-        (Lint::NameNearlyAnother, role("staf"), role("guest")),
-        (Lint::NameNearlyAnother, role("satff"), role("staff")),
-        (Lint::NameNearlyAnother, role("stafff"), role("staff2")),
-        (Lint::NameNearlyAnother, role("staft"), role("toast")),
+        ((Lint::RightsOfOptional, Medium), optional(&["staff"]), optional(&[])),
         (
-            Lint::OpenTunnel,
+            (Lint::ChangeWithoutCredential, High),
+            delete(Auth::Public),
+            delete(Auth::Required(session())),
+        ),
+        ((Lint::NameNearlyAnother, Info), role("staf"), role("guest")),
+        ((Lint::NameNearlyAnother, Info), role("satff"), role("staff")),
+        ((Lint::NameNearlyAnother, Info), role("stafff"), role("staff2")),
+        ((Lint::NameNearlyAnother, Info), role("staft"), role("toast")),
+        (
+            (Lint::OpenTunnel, High),
             tunnel(Auth::Public),
             tunnel(Auth::Required(RouteRequirement { token: true, ..RouteRequirement::default() })),
         ),
         (
-            Lint::Outlier,
+            (Lint::Outlier, Medium),
             beside("/admin", &["GET", "POST", "PUT"], "DELETE"),
             beside("/admin", &["GET", "POST"], "DELETE"),
         ),
         (
-            Lint::Outlier,
+            (Lint::Outlier, Medium),
             beside("/machines/{id}", &["PUT"], "DELETE"),
             beside("/machines/{id}", &["PUT"], "POST"),
         ),
-        (Lint::ScopeOfReadingWrites, by_scope("stock:read"), by_scope("stock:write")),
-        (Lint::AddressForgeable, behind("forwarded 0.0.0.0/0"), behind("forwarded 10.0.0.0/8")),
-        (Lint::AddressForgeable, behind("x-forwarded ::/0"), behind("x-forwarded fd00::/8")),
+        ((Lint::ScopeOfReadingWrites, Medium), by_scope("stock:read"), by_scope("stock:write")),
+        (
+            (Lint::AddressForgeable, Medium),
+            behind("forwarded 0.0.0.0/0"),
+            behind("forwarded 10.0.0.0/8"),
+        ),
+        (
+            (Lint::AddressForgeable, Medium),
+            behind("x-forwarded ::/0"),
+            behind("x-forwarded fd00::/8"),
+        ),
     ]
 }
 
@@ -369,31 +387,35 @@ fn cases_of_forgery() -> Vec<Case> {
     };
     vec![
         (
-            Lint::ForgeableFromAnySite,
+            (Lint::ForgeableFromAnySite, High),
             with(|manifest| exempt(manifest, "none")),
             with(|manifest| exempt(manifest, "lax")),
         ),
-        (Lint::ForgeableFromAnySite, basic(true, None), basic(true, Some(Isolation::SameOrigin))),
-        (Lint::ForgeableFromAnySite, basic(true, None), basic(false, None)),
-        (Lint::ForgeableFromAnySite, socket(Some(cors(&["*"], false))), socket(None)),
-        (Lint::ChangeByGet, linked("/me/delete", None), linked("/me/deleted", None)),
         (
-            Lint::ChangeByGet,
+            (Lint::ForgeableFromAnySite, High),
+            basic(true, None),
+            basic(true, Some(Isolation::SameOrigin)),
+        ),
+        ((Lint::ForgeableFromAnySite, High), basic(true, None), basic(false, None)),
+        ((Lint::ForgeableFromAnySite, High), socket(Some(cors(&["*"], false))), socket(None)),
+        ((Lint::ChangeByGet, High), linked("/me/delete", None), linked("/me/deleted", None)),
+        (
+            (Lint::ChangeByGet, High),
             linked("/logout/{id}/cancel", None),
             linked("/logout/{id}/cancel", Some(Isolation::SameSite)),
         ),
-        (Lint::CookieOfDomain, cookie(Some("shop.example")), cookie(None)),
+        ((Lint::CookieOfDomain, Medium), cookie(Some("shop.example")), cookie(None)),
         (
-            Lint::FramingOpen,
+            (Lint::FramingOpen, High),
             with_headers("/staff", security(unframed, HSTS)),
             with_headers("/staff", security(CSP, HSTS)),
         ),
         (
-            Lint::HstsOff,
+            (Lint::HstsOff, Low),
             with_headers("/staff", security(CSP, Some("max-age=0"))),
             with_headers("/staff", security(CSP, None)),
         ),
-        (Lint::HstsOff, without_transport("none of them"), without_transport("/prices")),
+        ((Lint::HstsOff, Low), without_transport("none of them"), without_transport("/prices")),
     ]
 }
 
@@ -433,25 +455,33 @@ fn cases_of_operators() -> Vec<Case> {
     };
     vec![
         (
-            Lint::LoginWithoutRate,
+            (Lint::LoginWithoutRate, Medium),
             post("/login", |_| ()),
             post("/login", |route| {
                 let by = policy_core::limits::RateKey::Address;
                 route.limits.rate = Some(crate::RouteRate { count: 5, per_ms: 60_000, by });
             }),
         ),
-        (Lint::InternalsPublic, get("/debug/env", None), get("/environments", None)),
+        ((Lint::InternalsPublic, Medium), get("/debug/env", None), get("/environments", None)),
         (
-            Lint::UploadWithoutCaller,
+            (Lint::UploadWithoutCaller, High),
             post("/drop", upload),
             post("/drop", |route| route.limits.body = Some(50 << 30)),
         ),
-        (Lint::TraceServed, traced(OWN), traced("http://localhost")),
-        (Lint::CleartextUpstream, to("http://reports.example"), to("https://reports.example")),
-        (Lint::CleartextUpstream, to("http://192.0.2.1:80/v1"), to("http://192.168.0.1:80/v1")),
-        (Lint::LongLifetime, lasting(3_650), lasting(365)),
+        ((Lint::TraceServed, Medium), traced(OWN), traced("http://localhost")),
         (
-            Lint::OneTimeLinkCached,
+            (Lint::CleartextUpstream, High),
+            to("http://reports.example"),
+            to("https://reports.example"),
+        ),
+        (
+            (Lint::CleartextUpstream, High),
+            to("http://192.0.2.1:80/v1"),
+            to("http://192.168.0.1:80/v1"),
+        ),
+        ((Lint::LongLifetime, Medium), lasting(3_650), lasting(365)),
+        (
+            (Lint::OneTimeLinkCached, Medium),
             get("/reset/{token}", public_for(600)),
             get("/reset/{token}", None),
         ),
@@ -482,21 +512,21 @@ fn cases_of_objects() -> Vec<Case> {
         manifest
     };
     vec![
-        (Lint::ObjectUncheckedChange, exempt("PUT"), exempt("GET")),
-        (Lint::ObjectFieldUnchecked, taking(&["order_id"]), taking(&[])),
-        (Lint::ObjectRuleAlwaysTrue, ruled("draft | !draft"), ruled("anyone")),
+        ((Lint::ObjectUncheckedChange, Medium), exempt("PUT"), exempt("GET")),
+        ((Lint::ObjectFieldUnchecked, Medium), taking(&["order_id"]), taking(&[])),
+        ((Lint::ObjectRuleAlwaysTrue, Medium), ruled("draft | !draft"), ruled("anyone")),
         (
-            Lint::ObjectRuleAlwaysTrue,
+            (Lint::ObjectRuleAlwaysTrue, Medium),
             ruled("authenticated | !owner(user)"),
             ruled("authenticated | owner(user)"),
         ),
         (
-            Lint::ObjectRuleOpaque,
+            (Lint::ObjectRuleOpaque, Info),
             ruled("owner(user) | with(own::rule)"),
             ruled("owner(user) | same(team)"),
         ),
         (
-            Lint::ObjectRuleOpaque,
+            (Lint::ObjectRuleOpaque, Info),
             ruled("owner(user) | engine"),
             ruled("owner(user) | role(\"engine\")"),
         ),
