@@ -70,18 +70,12 @@ pub(super) fn methods(region: &Region, sides: (&Side, &Side)) -> BTreeSet<Reques
         }
     }
     if serves_all {
-        let mut methods: BTreeSet<RequestedMethod> =
-            USUAL.iter().map(|name| RequestedMethod::Method((*name).to_owned())).collect();
-        methods.extend(found.iter().map(|name| RequestedMethod::Method((*name).to_owned())));
-        methods.insert(RequestedMethod::Other);
-        return methods;
+        found.extend(USUAL);
+    } else if found.contains("GET") {
+        found.insert("HEAD");
     }
-    let mut methods: BTreeSet<RequestedMethod> =
-        found.iter().map(|name| RequestedMethod::Method((*name).to_owned())).collect();
-    if found.iter().any(|name| *name == "GET") {
-        methods.insert(RequestedMethod::Method("HEAD".to_owned()));
-    }
-    methods
+    let methods = found.into_iter().map(|name| RequestedMethod::Method(name.to_owned()));
+    methods.chain(serves_all.then_some(RequestedMethod::Other)).collect()
 }
 
 /// All regions of the paths of two apps.

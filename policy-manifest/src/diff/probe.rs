@@ -225,17 +225,11 @@ fn build_request(method: &str, target: &str, fields: Vec<(HeaderName, String)>) 
 impl Credentials {
     /// The result of checking the credentials in the stores and with the keys of the app.
     pub(crate) fn caller(&self) -> RequestCredentials {
-        let session = match &self.cookie {
-            Cookie::Session(slot) => slot.state(),
-            Cookie::Absent | Cookie::Other | Cookie::TooLarge => CredentialState::Absent,
-        };
         let csrf = if self.has_csrf { CsrfTokenState::Valid } else { CsrfTokenState::Absent };
-        let [token, ticket, scheme] = [&self.bearer, &self.ticket, &self.scheme].map(Slot::state);
+        let [session, token, ticket, scheme] = self.slots().map(Slot::state);
         RequestCredentials { session, token, ticket, scheme, csrf }
     }
-}
 
-impl Credentials {
     fn slots(&self) -> [&Slot; 4] {
         let session = match &self.cookie {
             Cookie::Session(slot) => slot,

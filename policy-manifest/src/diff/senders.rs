@@ -251,14 +251,9 @@ impl Senders {
     /// The senders, in words.
     pub fn words(&self) -> String {
         let mut words = Vec::new();
-        let left_out = match self.is_everybody() {
-            true => {
-                words.push("everybody".to_owned());
-                true
-            }
-            false => false,
-        };
-        if !left_out {
+        if self.is_everybody() {
+            words.push("everybody".to_owned());
+        } else {
             for (is, who) in [(self.programs, "programs"), (self.own_pages, "pages of the app")] {
                 words.extend(is.then(|| who.to_owned()));
             }

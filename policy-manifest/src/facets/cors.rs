@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Cell, Column, Direction, FacetEntry, ManifestRoute, RefusedRequest, ShownRoute, Side, Tone,
     comparison::{set, sets},
-    facts::regions,
+    facts::{region, regions},
     is_default, is_false, lower, sort, texts,
 };
 use crate::{Manifest, algebra::OriginRegion};
@@ -120,15 +120,10 @@ impl RouteCors {
     /// assert!(cors.region().contains(b"https://app.shop.example"));
     /// ```
     pub fn region(&self) -> OriginRegion {
-        let every = || "*".parse().unwrap_or_default();
-        let patterns = match &self.origins {
-            RouteOrigins::Listed(patterns) => patterns,
-            RouteOrigins::AtRunTime(list) => match &list.within {
-                Some(within) => within,
-                None => return every(),
-            },
-        };
-        patterns.iter().filter_map(|pattern| pattern.parse::<OriginRegion>().ok()).collect()
+        match self.list() {
+            Some(RuntimeOrigins { within: None, .. }) => OriginRegion::all(),
+            _ => region(self.patterns()),
+        }
     }
 
     fn normalize(&mut self) {

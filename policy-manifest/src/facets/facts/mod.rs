@@ -222,11 +222,13 @@ fn engines(old: &Option<EngineFacts>, new: &Option<EngineFacts>) -> FactChange {
     })
 }
 
+/// The origins of patterns.
+pub(crate) fn region(patterns: &[String]) -> OriginRegion {
+    patterns.iter().filter_map(|pattern| pattern.parse::<OriginRegion>().ok()).collect()
+}
+
 /// More origins open.
 pub(crate) fn regions(old: &[String], new: &[String]) -> FactChange {
-    let region = |patterns: &[String]| -> OriginRegion {
-        patterns.iter().filter_map(|pattern| pattern.parse::<OriginRegion>().ok()).collect()
-    };
     let [before, after] = [region(old), region(new)];
     let (gained, lost) = (after.difference(&before), before.difference(&after));
     let direction = Direction::from_effects(!gained.is_empty(), !lost.is_empty())?;
