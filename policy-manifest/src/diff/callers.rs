@@ -6,11 +6,7 @@ use policy_core::auth::OWN_ISSUER;
 
 use super::probe::{Cookie, Credentials, Extra, Slot};
 use super::side::Side;
-use crate::{
-    ManifestRoute, RouteKind,
-    engine::Login,
-    facets::{Auth, RouteRequirement},
-};
+use crate::{ManifestRoute, RouteKind, engine::Login, facets::RouteRequirement};
 
 /// The credentials that a caller may send to one of two routes. Those with the shortest description
 /// are first.
@@ -18,11 +14,8 @@ pub(super) fn candidates(
     sides: [(&Side, Option<&ManifestRoute>); 2],
     class: &str,
 ) -> Vec<Credentials> {
-    let required = |route: Option<&ManifestRoute>| match route.map(|route| &route.auth) {
-        Some(Auth::Required(requirement)) => requirement.clone(),
-        _ => RouteRequirement::default(),
-    };
-    let requirements = sides.map(|(_, route)| required(route));
+    let required = |route: &ManifestRoute| route.auth.requirement().cloned();
+    let requirements = sides.map(|(_, route)| route.and_then(required).unwrap_or_default());
     let takes = |of: fn(&RouteRequirement) -> bool| requirements.iter().any(of);
     let takes_session = takes(|requirement| requirement.session)
         || sides.iter().any(|(_, route)| route.is_some_and(|route| route.takes_session));

@@ -29,7 +29,7 @@ use super::{
     CompiledRoute, CredentialState, CsrfTokenState, Decision, Engine, Login, Outcome,
     RequestCredentials, Step, Verdict,
 };
-use crate::facets::{Auth, ManifestRoute, RouteKind, RouteRequirement, enforced};
+use crate::facets::{ManifestRoute, RouteKind, RouteRequirement, enforced};
 
 mod inspect;
 
@@ -296,10 +296,7 @@ impl<'a> CallerGates<'a> {
     }
 
     fn requirement(&self) -> Option<&'a RouteRequirement> {
-        match &self.compiled.route.auth {
-            Auth::Public => None,
-            Auth::Required(requirement) => Some(requirement),
-        }
+        self.compiled.route.auth.requirement()
     }
 
     fn authenticate(&self) -> Result<Option<IdentifiedCaller<'a>>, (Gate, Refusal)> {
@@ -489,12 +486,8 @@ fn decision(
 
 /// Whether a navigation that is refused gets the address of the login page instead.
 fn is_sent_to_login(engine: &Engine, compiled: &CompiledRoute, decision: &Decision) -> bool {
-    let takes_session = match &compiled.route.auth {
-        Auth::Required(requirement) => requirement.session,
-        Auth::Public => false,
-    };
     engine.has_login_page
-        && takes_session
+        && compiled.route.auth.requirement().is_some_and(|requirement| requirement.session)
         && decision.refusal() == Some(Refusal::CredentialsMissing)
         && decision.steps.last().is_some_and(|step| step.gate == Gate::Authorize)
 }

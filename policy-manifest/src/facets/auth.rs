@@ -94,6 +94,16 @@ impl fmt::Display for Auth {
     }
 }
 
+impl Auth {
+    /// What it requires of callers, if it requires anything.
+    pub(crate) const fn requirement(&self) -> Option<&RouteRequirement> {
+        match self {
+            Self::Public => None,
+            Self::Required(requirement) => Some(requirement),
+        }
+    }
+}
+
 impl RouteRequirement {
     /// Whether browsers send one of the credentials automatically.
     pub fn is_ambient(&self) -> bool {

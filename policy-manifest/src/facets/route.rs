@@ -248,10 +248,6 @@ impl ManifestRoute {
 
     /// Whether it takes a credential that browsers send automatically.
     pub fn is_ambient(&self) -> bool {
-        self.takes_session
-            || match &self.auth {
-                Auth::Public => false,
-                Auth::Required(requirement) => requirement.is_ambient(),
-            }
+        self.takes_session || self.auth.requirement().is_some_and(RouteRequirement::is_ambient)
     }
 }

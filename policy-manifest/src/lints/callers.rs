@@ -30,20 +30,13 @@ pub(super) fn look(manifest: &Manifest, paths: &ExamplePaths, found: &mut Vec<Fi
     found.extend(forgeable_addresses(manifest));
 }
 
-pub(super) fn required(route: &ManifestRoute) -> Option<&RouteRequirement> {
-    match &route.auth {
-        Auth::Public => None,
-        Auth::Required(requirement) => Some(requirement),
-    }
-}
-
 /// Whether a caller without a credential is admitted.
 pub(super) fn is_open(route: &ManifestRoute) -> bool {
-    required(route).is_none_or(|requirement| requirement.optional)
+    route.auth.requirement().is_none_or(|requirement| requirement.optional)
 }
 
 fn rights_of_optional(route: &ManifestRoute) -> Option<Finding> {
-    let requirement = required(route).filter(|requirement| requirement.optional)?;
+    let requirement = route.auth.requirement().filter(|requirement| requirement.optional)?;
     let rights = [("scopes", &requirement.scopes), ("roles", &requirement.roles)];
     let rights = rights.into_iter().filter(|(_, names)| !names.is_empty());
     let rights: Vec<_> = rights.map(|(what, names)| format!("{what} {}", quoted(names))).collect();
@@ -81,7 +74,8 @@ fn scopes_of_reading(
     paths: &ExamplePaths,
     is_read: bool,
 ) -> Option<Finding> {
-    let requirement = required(route).filter(|requirement| !requirement.scopes.is_empty())?;
+    let requirement =
+        route.auth.requirement().filter(|requirement| !requirement.scopes.is_empty())?;
     let segments = segments(&route.path);
     let changes = route.methods.iter().find(|method| match method.as_str() {
         // Where nothing is read by GET, POST may be the way to read.
@@ -106,7 +100,7 @@ fn near_names(manifest: &Manifest, found: &mut Vec<Finding>) {
     for names_of in [scopes, roles] {
         let mut uses: BTreeMap<&str, Vec<&ManifestRoute>> = BTreeMap::new();
         for route in &manifest.routes {
-            let names = required(route).map(names_of).into_iter().flatten();
+            let names = route.auth.requirement().map(names_of).into_iter().flatten();
             names.for_each(|name| uses.entry(name).or_default().push(route));
         }
         let usual = uses.iter().filter(|(_, routes)| routes.len() > 1).map(|(name, _)| *name);

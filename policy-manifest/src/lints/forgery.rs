@@ -9,7 +9,7 @@ use super::{
 use crate::{
     ExamplePaths,
     algebra::OriginRegion,
-    facets::{Auth, Csrf, Headers, ManifestRoute, RouteCors, RouteKind, opens_socket},
+    facets::{Csrf, Headers, ManifestRoute, RouteCors, RouteKind, RouteRequirement, opens_socket},
 };
 
 pub(super) fn look(manifest: &Manifest, paths: &ExamplePaths, found: &mut Vec<Finding>) {
@@ -57,8 +57,7 @@ fn change_by_get(
     paths: &ExamplePaths,
     route: &ManifestRoute,
 ) -> Option<Finding> {
-    let is_required =
-        matches!(&route.auth, Auth::Required(requirement) if requirement.is_ambient());
+    let is_required = route.auth.requirement().is_some_and(RouteRequirement::is_ambient);
     // Browsers do not send a `Strict` cookie with a link from another site.
     let is_sent = has_ambient_scheme(route) || same_site(manifest) != Some("strict");
     let last = route.path.rsplit('/').next().unwrap_or_default();

@@ -30,7 +30,7 @@ use policy_core::{
 
 use super::{
     Date, ExamplePaths, Manifest,
-    facets::{Auth, ManifestRoute, RouteCors, RouteKind},
+    facets::{ManifestRoute, RouteCors, RouteKind},
     severity::{Authority, Effect, Gain, Gainer},
 };
 
@@ -168,12 +168,8 @@ fn has_ambient(manifest: &Manifest) -> bool {
 /// Whether a route takes an ambient credential that no cookie carries, so that `SameSite` does not
 /// apply to it.
 fn has_ambient_scheme(route: &ManifestRoute) -> bool {
-    match &route.auth {
-        Auth::Public => false,
-        Auth::Required(requirement) => {
-            requirement.scheme.as_ref().is_some_and(|scheme| scheme.ambient)
-        }
-    }
+    let scheme = route.auth.requirement().and_then(|requirement| requirement.scheme.as_ref());
+    scheme.is_some_and(|scheme| scheme.ambient)
 }
 
 /// Names in backticks, with commas between them.

@@ -8,7 +8,7 @@ use policy_core::{
     object::{Atom, Condition},
 };
 
-use super::{Authority, Effect, Finding, Gain, Gainer, Manifest, callers::required, effect};
+use super::{Authority, Effect, Finding, Gain, Gainer, Manifest, effect};
 use crate::{
     ManifestRoute,
     algebra::{Implication, constant, implies},
@@ -26,7 +26,7 @@ pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
 
 fn unchecked_change(route: &ManifestRoute) -> Option<Finding> {
     let reason = route.object.as_ref()?.none.as_ref()?;
-    required(route).filter(|_| effect(route) == Effect::Write)?;
+    route.auth.requirement().filter(|_| effect(route) == Effect::Write)?;
     let finding = Finding::for_route(Lint::ObjectUncheckedChange, route, "object");
     Some(finding.gain(by_any_caller(route)).about(format!("{reason:?}")))
 }
@@ -55,7 +55,7 @@ fn always_true(manifest: &Manifest, name: &str, condition: &Condition) -> Option
 
 /// The gain of a caller whom no rule about an object refuses.
 fn by_any_caller(route: &ManifestRoute) -> Gain {
-    let authority = match required(route) {
+    let authority = match route.auth.requirement() {
         None => Authority::Nobody,
         Some(_) if route.is_ambient() => Authority::Ambient,
         Some(_) => Authority::Held,

@@ -7,7 +7,7 @@ use policy_core::{Lint, cache::Audience};
 
 use super::{
     Authority, Effect, Finding, Gain, Gainer, Manifest,
-    callers::{is_open, required},
+    callers::is_open,
     effect, is_https, quoted,
     words::{internal, is_entrance, is_health, is_login, is_one_time_link, segments},
 };
@@ -15,7 +15,7 @@ use crate::ExamplePaths;
 use crate::facets::{Cache, ManifestRoute, RouteKind};
 
 pub(super) fn look(manifest: &Manifest, paths: &ExamplePaths, found: &mut Vec<Finding>) {
-    let has_callers = manifest.routes.iter().any(|route| required(route).is_some());
+    let has_callers = manifest.routes.iter().any(|route| route.auth.requirement().is_some());
     for route in &manifest.routes {
         let segments = segments(&route.path);
         found.extend(login_without_rate(route, paths, &segments));
@@ -112,7 +112,7 @@ fn cached_link(
 fn cleartext_upstream(route: &ManifestRoute) -> Option<Finding> {
     let upstream = route.target.upstream.as_ref()?;
     let host = upstream.strip_prefix("http://")?.split('/').next()?;
-    let takes_token = required(route).is_some_and(|requirement| requirement.token);
+    let takes_token = route.auth.requirement().is_some_and(|requirement| requirement.token);
     if is_private(host) || !(route.target.forwards_session || takes_token) {
         return None;
     }

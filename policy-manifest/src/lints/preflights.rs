@@ -47,10 +47,8 @@ fn withheld_cookie(
     cors: &RouteCors,
 ) -> Option<Finding> {
     let same_site = same_site(manifest).filter(|same_site| *same_site != "none")?;
-    let takes_session = match &route.auth {
-        Auth::Public => route.takes_session,
-        Auth::Required(requirement) => requirement.session,
-    };
+    let required = route.auth.requirement().map(|requirement| requirement.session);
+    let takes_session = required.unwrap_or(route.takes_session);
     let RouteOrigins::Listed(listed) = &cors.origins else { return None };
     if !cors.credentials || !takes_session {
         return None;

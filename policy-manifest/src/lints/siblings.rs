@@ -6,7 +6,7 @@ use policy_core::Lint;
 
 use super::{
     Authority, Effect, Finding, Gain, Gainer, Manifest,
-    callers::{is_open, required},
+    callers::is_open,
     effect,
     words::{area, internal, is_entrance, segments},
 };
@@ -54,7 +54,7 @@ enum Guard {
 
 impl Guard {
     fn for_route(route: &ManifestRoute) -> Self {
-        let Some(requirement) = required(route).filter(|_| !is_open(route)) else {
+        let Some(requirement) = route.auth.requirement().filter(|_| !is_open(route)) else {
             return Self::Open;
         };
         // A scheme decides itself who has its credential, and so do an issuer that is named, and the rules

@@ -9,7 +9,7 @@ use policy_core::{Confidence, Lint, cache::Audience, isolation::Isolation, outco
 pub(super) use self::cases::*;
 use super::*;
 use crate::{
-    AppScheme, Cache, Csrf, Dangers, FindingSeverity, Headers, Jsonp, ObjectKey, ObjectUse,
+    AppScheme, Auth, Cache, Csrf, Dangers, FindingSeverity, Headers, Jsonp, ObjectKey, ObjectUse,
     RouteObjects, RouteOrigins, RouteRequirement, RuntimeOrigins, SessionFacts, TokenFacts,
     algebra::OriginRegion,
 };

@@ -15,7 +15,7 @@ use super::{
     rule::Never,
 };
 use crate::{
-    Auth, ExamplePaths, Manifest, ManifestRoute, RouteKind, RouteRequirement,
+    ExamplePaths, Manifest, ManifestRoute, RouteKind, RouteRequirement,
     algebra::{NameSet, OriginRegion},
     diff::{
         class_of, policy_text,
@@ -71,25 +71,6 @@ struct Key {
     roles: Vec<String>,
     scopes: Vec<String>,
     from: usize,
-}
-
-const NONE: &RouteRequirement = &RouteRequirement {
-    session: false,
-    token: false,
-    ticket: false,
-    scheme: None,
-    optional: false,
-    issuers: Vec::new(),
-    scopes: Vec::new(),
-    roles: Vec::new(),
-    fresh: None,
-};
-
-fn requirement(route: &ManifestRoute) -> &RouteRequirement {
-    match &route.auth {
-        Auth::Public => NONE,
-        Auth::Required(requirement) => requirement,
-    }
 }
 
 impl Subject {
@@ -233,7 +214,8 @@ impl Subject {
     ) -> Result<Option<RequestProbe>, CheckError> {
         budget.spend(1)?;
         let Some(route) = self.route(index) else { return Ok(None) };
-        let requirement = requirement(route);
+        let none = RouteRequirement::default();
+        let requirement = route.auth.requirement().unwrap_or(&none);
         let key = Key {
             policy: self.policies.get(index).copied().unwrap_or_default(),
             method: class_of(method).to_owned(),
@@ -276,7 +258,8 @@ impl Subject {
         method: &str,
         login: impl Fn(Option<String>) -> Login,
     ) -> Vec<Credentials> {
-        let requirement = requirement(route);
+        let none = RouteRequirement::default();
+        let requirement = route.auth.requirement().unwrap_or(&none);
         let valid = |issuer| Slot::Valid(login(issuer));
         let mut callers = vec![Credentials::default()];
         if let Some(query) = script_query(route, method) {
