@@ -34,6 +34,8 @@ mod normal;
 mod outcomes;
 mod read;
 pub mod rules;
+#[cfg(test)]
+mod samples;
 mod severity;
 mod sources;
 mod templates;
@@ -171,15 +173,11 @@ mod tests {
             true => &["https://b.example", "https://x.a.example", "https://*.a.example"],
         };
         let cors = RouteCors {
-            credentials: true,
             headers: vec![if is_other { "X-Range" } else { "x-range" }.to_owned()],
             max_age: Some(600),
-            ..RouteCors::new(RouteOrigins::Listed(
-                origins.iter().map(|text| (*text).to_owned()).collect(),
-            ))
+            ..samples::cors(origins, true)
         };
-        let auth =
-            Auth::Required(RouteRequirement { session: true, ..RouteRequirement::default() });
+        let auth = Auth::Required(samples::session());
         let of = |methods: &[&str]| ManifestRoute {
             cors: Some(cors.clone()),
             headers: Some(headers.clone()),

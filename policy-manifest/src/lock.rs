@@ -248,11 +248,11 @@ impl fmt::Display for Acceptance {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Auth, RouteRequirement};
+    use crate::{Auth, RouteRequirement, samples::session};
 
     fn staff() -> Auth {
         let roles = vec!["staff".to_owned()];
-        Auth::Required(RouteRequirement { session: true, roles, ..RouteRequirement::default() })
+        Auth::Required(RouteRequirement { roles, ..session() })
     }
 
     fn app(auth: Auth) -> Manifest {

@@ -3,31 +3,10 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::{
     Auth, Csrf, Direction, FindingSeverity, Jsonp, ManifestRoute, RouteCors, RouteKind,
-    RouteOrigins, RouteRequirement, RuntimeOrigins, SessionFacts, TokenFacts, engine::Outcome,
+    RouteRequirement, SessionFacts,
+    engine::Outcome,
+    samples::{app, cors, partners, session, texts, token},
 };
-
-fn session() -> RouteRequirement {
-    RouteRequirement { session: true, ..RouteRequirement::default() }
-}
-
-fn cors(origins: &[&str]) -> RouteCors {
-    RouteCors {
-        credentials: true,
-        ..RouteCors::new(RouteOrigins::Listed(
-            origins.iter().map(|text| (*text).to_owned()).collect(),
-        ))
-    }
-}
-
-fn app(routes: Vec<ManifestRoute>) -> Manifest {
-    let mut manifest = Manifest::new();
-    manifest.app.public_origin = Some("https://api.shop.example".to_owned());
-    manifest.app.sessions = Some(SessionFacts::new("memory", "__Host-sid", "lax"));
-    let issuer = manifest.app.public_origin.clone();
-    manifest.app.tokens = Some(TokenFacts { issuer, ..TokenFacts::default() });
-    manifest.routes = routes;
-    manifest
-}
 
 fn order(change: impl FnOnce(&mut ManifestRoute)) -> Manifest {
     let mut route = ManifestRoute::handler("/orders", ["POST"], Auth::Required(session()));
@@ -62,7 +41,7 @@ fn described(old: &Manifest, new: &Manifest) -> Vec<String> {
 fn a_role_that_is_dropped_lets_every_session_in() {
     let staff = |roles: &[&str]| {
         order(|route| {
-            let roles = roles.iter().map(|role| (*role).to_owned()).collect();
+            let roles = texts(roles);
             route.auth = Auth::Required(RouteRequirement { roles, ..session() });
         })
     };
@@ -85,7 +64,7 @@ fn a_role_that_is_dropped_lets_every_session_in() {
 
 #[test]
 fn origins_that_are_granted_act_and_read_as_their_visitor() {
-    let of = |origins: &[&str]| order(|route| route.cors = Some(cors(origins)));
+    let of = |origins: &[&str]| order(|route| route.cors = Some(cors(origins, true)));
     let (old, new) = (of(&["https://app.shop.example"]), of(&["https://*.shop.example"]));
     let gained = "pages of `https://*.shop.example except https://api.shop.example, \
                   https://app.shop.example`";
@@ -107,13 +86,11 @@ fn origins_that_are_granted_act_and_read_as_their_visitor() {
 
 #[test]
 fn a_list_without_its_bound_opens_a_route_to_every_page() {
-    let listed = |within: Option<&str>| {
-        let within = within.map(|within| vec![within.to_owned()]);
-        let list = RuntimeOrigins { list: "partners".to_owned(), within, by: None };
-        let origins = RouteOrigins::AtRunTime(list);
-        order(|route| route.cors = Some(RouteCors { origins, ..cors(&[]) }))
+    let listed = |within: Option<&[&str]>| {
+        let origins = partners(within);
+        order(|route| route.cors = Some(RouteCors { origins, ..cors(&[], true) }))
     };
-    let found = diff(&listed(Some("https://*.partner.example")), &listed(None)).unwrap();
+    let found = diff(&listed(Some(&["https://*.partner.example"])), &listed(None)).unwrap();
     assert!(!found.findings.is_empty());
     assert!(found.findings.iter().all(|finding| finding.axis == Axis::Widened));
 }
@@ -183,9 +160,8 @@ fn csrf_protection_that_is_gone_is_for_pages_of_any_site() {
 #[test]
 fn readable_headers_are_listed_one_by_one() {
     let of = |expose: &[&str], headers: &[&str]| {
-        let mut shared = cors(&["https://app.shop.example"]);
-        shared.expose = expose.iter().map(|name| (*name).to_owned()).collect();
-        shared.headers = headers.iter().map(|name| (*name).to_owned()).collect();
+        let mut shared = cors(&["https://app.shop.example"], true);
+        (shared.expose, shared.headers) = (texts(expose), texts(headers));
         order(|route| route.cors = Some(shared))
     };
     let lines = described(&of(&["x-a", "x-b"], &[]), &of(&["x-b", "x-c"], &["x-range"]));
@@ -334,13 +310,12 @@ fn a_fact_that_decides_nothing_is_no_cause() {
 
 #[test]
 fn tunnels_are_compared() {
-    let token = Auth::Required(RouteRequirement { token: true, ..RouteRequirement::default() });
     let tunnel = |auth| {
         let mut route = ManifestRoute::new(RouteKind::Tunnel, "", ["CONNECT"], auth);
         route.targets = vec!["db.example:5432".to_owned()];
         app(vec![route])
     };
-    let lines = described(&tunnel(token), &tunnel(Auth::Public));
+    let lines = described(&tunnel(Auth::Required(token())), &tunnel(Auth::Public));
     assert!(lines[0].contains("CONNECT tunnels: "), "{lines:?}");
     assert!(lines[0].contains("no credentials"), "{lines:?}");
 }
@@ -476,16 +451,15 @@ fn every_user_is_everybody_where_strangers_may_log_in() {
     // Sessions begin for known callers only.
     assert_eq!(severity(&closed, session()), FindingSeverity::Low);
     // No manifest states which callers may have a token.
-    let token = RouteRequirement { token: true, ..RouteRequirement::default() };
-    assert_eq!(severity(&closed, token.clone()), FindingSeverity::Medium);
-    let either = RouteRequirement { session: true, ..token };
+    assert_eq!(severity(&closed, token()), FindingSeverity::Medium);
+    let either = RouteRequirement { session: true, ..token() };
     assert_eq!(severity(&closed, either), FindingSeverity::Medium);
 }
 
 #[test]
 fn a_right_that_some_users_have_is_not_for_everybody() {
     let roles = |roles: &[&str]| {
-        let roles = roles.iter().map(|role| (*role).to_owned()).collect();
+        let roles = texts(roles);
         let mut login = ManifestRoute::handler("/login", ["POST"], Auth::Public);
         login.takes_session = true;
         app(vec![audit(RouteRequirement { roles, ..session() }), login])
@@ -496,7 +470,6 @@ fn a_right_that_some_users_have_is_not_for_everybody() {
 
 #[test]
 fn what_cannot_add_a_header_sends_no_token() {
-    let token = || RouteRequirement { token: true, ..RouteRequirement::default() };
     let orders = |isolation, auth| {
         let mut route = ManifestRoute::handler("/orders", ["GET", "POST"], Auth::Required(auth));
         route.isolation = isolation;

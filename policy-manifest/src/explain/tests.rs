@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::{
-    Auth, Change, Csrf, EngineFacts, ManifestRoute, ObjectKey, ObjectUse, RouteCors, RouteKind,
-    RouteObjects, RouteOrigins, RouteRequirement, RuntimeOrigins, SessionFacts, TokenFacts,
+    Auth, Change, Csrf, EngineFacts, ManifestRoute, ObjectKey, ObjectUse, RouteKind, RouteObjects,
+    RouteRequirement, SessionFacts,
     engine::{CredentialState, Login},
+    samples::{cors, partners, session, texts, token, tokens},
 };
 use policy_core::route::Level;
 
@@ -15,20 +16,11 @@ fn shop() -> Manifest {
     let mut manifest = Manifest::new();
     manifest.app.public_origin = Some("https://api.shop.example".to_owned());
     manifest.app.sessions = Some(SessionFacts::new("memory", "__Host-sid", "lax"));
-    let cors = RouteCors {
-        credentials: true,
-        ..RouteCors::new(RouteOrigins::Listed(vec![APP.to_owned()]))
-    };
-    let staff = RouteRequirement {
-        session: true,
-        roles: vec!["staff".to_owned()],
-        fresh: Some(600),
-        ..RouteRequirement::default()
-    };
+    let staff = RouteRequirement { roles: texts(&["staff"]), fresh: Some(600), ..session() };
     for (path, method) in [("/orders/{id}", "PUT"), ("/orders", "GET"), ("/orders", "POST")] {
         let auth = Auth::Required(staff.clone());
         let route = ManifestRoute {
-            cors: Some(cors.clone()),
+            cors: Some(cors(&[APP], true)),
             ..ManifestRoute::handler(path, [method], auth)
         };
         manifest.routes.push(route);
@@ -46,11 +38,19 @@ fn request(method: &str, path: &str, fields: &[(&str, &str)]) -> Request<()> {
 }
 
 fn explained(request: &Request<()>, caller: &RequestCredentials) -> Explanation {
-    explain(&shop(), &Sources::default(), request, caller).unwrap()
+    explained_in(&shop(), request, caller)
+}
+
+fn explained_in(
+    manifest: &Manifest,
+    request: &Request<()>,
+    caller: &RequestCredentials,
+) -> Explanation {
+    explain(manifest, &Sources::default(), request, caller).unwrap()
 }
 
 fn user(roles: &[&str], age: u32) -> RequestCredentials {
-    let roles = roles.iter().map(|role| (*role).to_owned()).collect();
+    let roles = texts(roles);
     let login = Login { roles, age: Some(age), ..Login::default() };
     RequestCredentials { session: CredentialState::Valid(login), ..RequestCredentials::default() }
 }
@@ -76,17 +76,15 @@ fn a_page_of_a_stranger_is_explained_by_its_preflight() {
 #[test]
 fn a_refused_preflight_stops_no_program() {
     let mut manifest = shop();
-    let token = RouteRequirement { token: true, ..RouteRequirement::default() };
-    let issuer = Some("https://api.shop.example".to_owned());
-    manifest.app.tokens = Some(TokenFacts { issuer, ..TokenFacts::default() });
-    manifest.routes.iter_mut().for_each(|route| route.auth = Auth::Required(token.clone()));
+    manifest.app.tokens = Some(tokens());
+    manifest.routes.iter_mut().for_each(|route| route.auth = Auth::Required(token()));
     let fields = [("origin", "https://evil.example"), ("authorization", "Bearer t")];
     let sent = request("PUT", "/orders/1", &fields);
     let caller = RequestCredentials {
         token: CredentialState::Valid(Login::default()),
         ..RequestCredentials::default()
     };
-    let found = explain(&manifest, &Sources::default(), &sent, &caller).unwrap();
+    let found = explained_in(&manifest, &sent, &caller);
     assert_eq!(found.decision.outcome, Outcome::Reached);
     assert_eq!(found.unsent, Some(Unsent::PreflightRefused(Refusal::PreflightOrigin)));
     assert!(found.gates.iter().all(|gate| gate.verdict.is_some()), "{:?}", found.gates);
@@ -97,17 +95,13 @@ fn a_refused_preflight_stops_no_program() {
 fn a_decision_by_a_list_without_known_entries_says_so() {
     let mut manifest = shop();
     for cors in manifest.routes.iter_mut().filter_map(|route| route.cors.as_mut()) {
-        cors.origins = RouteOrigins::AtRunTime(RuntimeOrigins {
-            list: "partners".to_owned(),
-            within: Some(vec!["https://*.partner.example".to_owned()]),
-            by: None,
-        });
+        cors.origins = partners(Some(&["https://*.partner.example"]));
     }
     for (origin, is_assumed) in [("https://a.partner.example", true), ("https://a.example", false)]
     {
         let sent = request("GET", "/orders", &[("origin", origin), COOKIE]);
         let caller = user(&["staff"], 0);
-        let found = explain(&manifest, &Sources::default(), &sent, &caller).unwrap();
+        let found = explained_in(&manifest, &sent, &caller);
         assert_eq!(found.decision.if_listed.as_deref(), is_assumed.then_some("partners"));
         let entries = ["https://a.partner.example".to_owned()];
         let known = Engine::with_lists(&manifest, |_| Some(&entries)).unwrap();
@@ -154,13 +148,12 @@ fn no_edit_takes_the_place_of_a_credential() {
 #[test]
 fn no_edit_takes_the_place_of_a_ticket() {
     let mut manifest = shop();
-    let issuer = Some("https://api.shop.example".to_owned());
-    manifest.app.tokens = Some(TokenFacts { issuer, ..TokenFacts::default() });
+    manifest.app.tokens = Some(tokens());
     let ticket = RouteRequirement { ticket: true, ..RouteRequirement::default() };
     manifest.routes.push(ManifestRoute::handler("/live", ["GET"], Auth::Required(ticket)));
     let explained = |method: &str, path: &str| {
         let sent = request(method, path, &[]);
-        explain(&manifest, &Sources::default(), &sent, &RequestCredentials::default()).unwrap()
+        explained_in(&manifest, &sent, &RequestCredentials::default())
     };
     for (path, target) in [
         ("/live", "/live?ticket=ticket"),
@@ -213,7 +206,7 @@ fn csrf_exempt_routes_stay_so_in_an_edit() {
     manifest.routes[0].csrf = Csrf::Exempt("a webhook".to_owned());
     let sent = request("GET", "/orders", &[COOKIE]);
     let caller = user(&[], 0);
-    let found = explain(&manifest, &Sources::default(), &sent, &caller).unwrap();
+    let found = explained_in(&manifest, &sent, &caller);
     let edit = found.edit.unwrap();
     assert_eq!(edit.steps, ["auth: without roles"]);
     assert!(edit.changes.iter().all(|change| change.facet == "auth"), "{:?}", edit.changes);
@@ -224,8 +217,7 @@ fn a_preflight_that_no_policy_answers_is_about_its_route() {
     let mut manifest = shop();
     manifest.routes.push(ManifestRoute::handler("/closed", ["PUT"], Auth::Public));
     let sent = request("PUT", "/closed", &[("origin", APP)]);
-    let found =
-        explain(&manifest, &Sources::default(), &sent, &RequestCredentials::default()).unwrap();
+    let found = explained_in(&manifest, &sent, &RequestCredentials::default());
     assert_eq!(found.unsent, Some(Unsent::PreflightRefused(Refusal::PreflightOrigin)));
     assert_eq!(found.decision.outcome, Outcome::Reached, "for a program");
     assert_eq!(found.route, Some(("/closed".to_owned(), vec!["PUT".to_owned()])));
@@ -284,14 +276,13 @@ fn a_page_whose_preflight_lacks_an_entry_sees_an_error() {
         route.cors.iter_mut().for_each(|cors| cors.credentials = false);
     }
     let sent = request("PUT", "/orders/1", &[("origin", APP), COOKIE]);
-    let found = explain(&manifest, &Sources::default(), &sent, &RequestCredentials::default());
-    assert_eq!(found.unwrap().unsent, Some(Unsent::CookiesNotAllowed));
+    let found = explained_in(&manifest, &sent, &RequestCredentials::default());
+    assert_eq!(found.unsent, Some(Unsent::CookiesNotAllowed));
     for (fields, is_readable) in
         [(&[("origin", APP)][..], true), (&[("origin", APP), COOKIE], false)]
     {
         let sent = request("GET", "/orders", fields);
-        let found =
-            explain(&manifest, &Sources::default(), &sent, &RequestCredentials::default()).unwrap();
+        let found = explained_in(&manifest, &sent, &RequestCredentials::default());
         let can_read = found.page == Some("the page can read the response");
         assert_eq!(can_read, is_readable, "{:?}", found.page);
     }
@@ -303,7 +294,7 @@ fn a_page_that_sends_cookies_is_granted_credentials_too() {
     manifest.routes.iter_mut().for_each(|route| route.cors = None);
     let sent = request("PUT", "/orders/1", &[("origin", APP), COOKIE]);
     let caller = user(&["staff"], 0);
-    let found = explain(&manifest, &Sources::default(), &sent, &caller).unwrap();
+    let found = explained_in(&manifest, &sent, &caller);
     let steps = found.edit.unwrap().steps;
     assert!(steps[0].ends_with("and `credentials`"), "{steps:?}");
 }
@@ -332,20 +323,16 @@ fn a_list_without_a_bound_may_have_every_origin_except_null() {
         let Some(cors) = &mut route.cors else { continue };
         // With credentials, a list needs a bound.
         cors.credentials = false;
-        cors.origins = RouteOrigins::AtRunTime(RuntimeOrigins {
-            list: "partners".to_owned(),
-            within: None,
-            by: None,
-        });
+        cors.origins = partners(None);
     }
     let explained = |origin: &str| {
         let sent = request("GET", "/orders", &[("origin", origin), COOKIE]);
-        explain(&manifest, &Sources::default(), &sent, &user(&["staff"], 0)).unwrap()
+        explained_in(&manifest, &sent, &user(&["staff"], 0))
     };
     assert_eq!(explained("https://new.example").decision.if_listed.as_deref(), Some("partners"));
     assert_eq!(explained("null").decision.if_listed, None);
     let sent = request("PUT", "/orders/1", &[("origin", "null"), COOKIE]);
-    let found = explain(&manifest, &Sources::default(), &sent, &user(&["staff"], 0)).unwrap();
+    let found = explained_in(&manifest, &sent, &user(&["staff"], 0));
     assert_eq!(found.unsent, Some(Unsent::PreflightRefused(Refusal::PreflightOrigin)));
     assert!(found.edit.is_none());
 }
@@ -364,7 +351,7 @@ fn an_edit_for_head_leaves_a_policy_of_get_alone() {
             ));
         }
         let sent = request("HEAD", "/page", &[COOKIE]);
-        let found = explain(&manifest, &Sources::default(), &sent, &user(&[], 0)).unwrap();
+        let found = explained_in(&manifest, &sent, &user(&[], 0));
         let changes = found.edit.unwrap().changes;
         changes.into_iter().flat_map(|change| change.methods).collect::<Vec<_>>()
     };
@@ -407,8 +394,7 @@ fn head_with_upgrade_reaches_a_proxy() {
     for (method, site) in [("HEAD", "none"), ("HEAD", "cross-site"), ("GET", "cross-site")] {
         let fields = [&upgrade[..], &[("sec-fetch-site", site)]].concat();
         let sent = request(method, "/up/a", &fields);
-        let found =
-            explain(&manifest, &Sources::default(), &sent, &RequestCredentials::default()).unwrap();
+        let found = explained_in(&manifest, &sent, &RequestCredentials::default());
         assert_eq!(found.decision.outcome, Outcome::Reached, "{method} {site}");
     }
 }
@@ -434,7 +420,7 @@ fn objects_are_explained_by_what_their_caller_leaves_open() {
     }
     let left = |roles: &[&str]| {
         let sent = request("PUT", "/orders/1", &[COOKIE]);
-        let found = explain(&manifest, &Sources::default(), &sent, &user(roles, 0)).unwrap();
+        let found = explained_in(&manifest, &sent, &user(roles, 0));
         let rules = found.objects.into_iter().map(|found| (found.rule, found.left));
         rules.collect::<Vec<_>>()
     };
@@ -458,7 +444,7 @@ fn objects_are_explained_by_what_their_caller_leaves_open() {
     manifest.app.engine = Some(EngineFacts { name: "cedar".to_owned(), ..EngineFacts::default() });
     let engines = |roles: &[&str]| {
         let sent = request("PUT", "/orders/1", &[COOKIE]);
-        let found = explain(&manifest, &Sources::default(), &sent, &user(roles, 0)).unwrap();
+        let found = explained_in(&manifest, &sent, &user(roles, 0));
         found.objects.into_iter().map(|found| found.engine).collect::<Vec<_>>()
     };
     assert_eq!(engines(&["staff"]), [None, None]);

@@ -169,7 +169,10 @@ mod tests {
     };
 
     use super::{super::RouteRequirement, *};
-    use crate::Manifest;
+    use crate::{
+        Manifest,
+        samples::{session, token},
+    };
 
     fn subject(route: &ManifestRoute) -> ShownRoute<'_> {
         static NO_SETS: BTreeMap<&str, String> = BTreeMap::new();
@@ -212,9 +215,8 @@ mod tests {
     #[test]
     fn an_exemption_opens_where_a_websocket_acts_for_its_caller() {
         use Direction::{Narrows, Opens, Shifts};
-        let session = RouteRequirement { session: true, ..RouteRequirement::default() };
+        let (session, token) = (session(), token());
         let ticket = RouteRequirement { ticket: true, ..RouteRequirement::default() };
-        let token = RouteRequirement { token: true, ..RouteRequirement::default() };
         let exempt = || Csrf::Exempt("a test".to_owned());
         let socket = Some(ArgumentKind::WebSocket);
         for (requirement, takes, old, new, expected) in [
@@ -240,7 +242,6 @@ mod tests {
     #[test]
     fn an_exemption_opens_once_a_handler_acts_for_its_visitor() {
         use Direction::Opens;
-        let session = RouteRequirement { session: true, ..RouteRequirement::default() };
         let hook = |methods: &[&str]| {
             let mut route = ManifestRoute::handler("/hook", methods.iter().copied(), Auth::Public);
             route.csrf = Csrf::Exempt("signed".to_owned());
@@ -248,7 +249,7 @@ mod tests {
         };
         let with_session =
             |methods: &[&str]| ManifestRoute { takes_session: true, ..hook(methods) };
-        let live = ManifestRoute { auth: Auth::Required(session), ..hook(&["GET"]) };
+        let live = ManifestRoute { auth: Auth::Required(session()), ..hook(&["GET"]) };
         let mut socket = live.clone();
         socket.handler.takes.push(ArgumentKind::WebSocket);
         for (before, after, expected) in [
@@ -269,8 +270,7 @@ mod tests {
 
     #[test]
     fn csrf_is_told_where_a_browser_sends_a_credential_that_changes_something() {
-        let session = RouteRequirement { session: true, ..RouteRequirement::default() };
-        let session = Auth::Required(session);
+        let session = Auth::Required(session());
         let of = |kind, methods: &[&str], auth: &Auth| {
             let route = ManifestRoute::new(kind, "/", methods.iter().copied(), auth.clone());
             cell(subject(&route))

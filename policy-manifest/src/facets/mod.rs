@@ -208,7 +208,7 @@ fn lower(list: &mut Vec<String>) {
     sort(list);
 }
 
-fn texts(list: &[&str]) -> Vec<String> {
+pub(crate) fn texts(list: &[&str]) -> Vec<String> {
     list.iter().map(|text| (*text).to_owned()).collect()
 }
 

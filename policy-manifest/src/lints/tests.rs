@@ -10,8 +10,7 @@ pub(super) use self::cases::*;
 use super::*;
 use crate::{
     AppScheme, Auth, Cache, Csrf, Dangers, FindingSeverity, Headers, Jsonp, ObjectKey, ObjectUse,
-    RouteObjects, RouteOrigins, RouteRequirement, RuntimeOrigins, SessionFacts, TokenFacts,
-    algebra::OriginRegion,
+    RouteObjects, RouteRequirement, SessionFacts, algebra::OriginRegion,
 };
 
 fn findings(manifest: &Manifest) -> Vec<Finding> {

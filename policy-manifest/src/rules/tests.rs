@@ -6,25 +6,10 @@ use policy_core::time::Timestamp;
 use super::*;
 use crate::{
     AppScheme, Auth, Csrf, Date, Headers, Jsonp, Manifest, ManifestRoute, RouteCors, RouteKind,
-    RouteOrigins, RouteRate, RouteRequirement, RuntimeOrigins, SessionFacts, TokenFacts,
+    RouteRate, RouteRequirement, SessionFacts, TokenFacts,
     engine::{Engine, Outcome},
+    samples::{app, cors, partners, texts, token},
 };
-
-const OWN: &str = "https://api.shop.example";
-
-fn app(routes: Vec<ManifestRoute>) -> Manifest {
-    let mut manifest = Manifest::new();
-    manifest.app.public_origin = Some(OWN.to_owned());
-    manifest.app.sessions = Some(SessionFacts::new("memory", "__Host-sid", "lax"));
-    let issuer = Some("https://api.shop.example".to_owned());
-    manifest.app.tokens = Some(TokenFacts { issuer, ..TokenFacts::default() });
-    manifest.routes = routes;
-    manifest
-}
-
-fn texts(texts: &[&str]) -> Vec<String> {
-    texts.iter().map(|text| (*text).to_owned()).collect()
-}
 
 fn session(roles: &[&str]) -> Auth {
     let roles = texts(roles);
@@ -33,10 +18,6 @@ fn session(roles: &[&str]) -> Auth {
 
 fn route(methods: &[&str], path: &str, auth: Auth) -> ManifestRoute {
     ManifestRoute::handler(path, methods.iter().copied(), auth)
-}
-
-fn cors(origins: &[&str], credentials: bool) -> RouteCors {
-    RouteCors { credentials, ..RouteCors::new(RouteOrigins::Listed(texts(origins))) }
 }
 
 fn today() -> Date {
@@ -131,10 +112,8 @@ fn callers_with_some_rights_only_do_not_reach_a_route() {
     assert_eq!(of(&[]), ["never.support DELETE /a reached"]);
     let rules = "[never.readers]\nroutes = [\"PUT **\"]\nscopes = [\"orders:read\"]";
     let of = |scopes: &[&str]| {
-        let token = |scopes: &[&str]| {
-            let scopes = texts(scopes);
-            Auth::Required(RouteRequirement { token: true, scopes, ..Default::default() })
-        };
+        let token =
+            |scopes: &[&str]| Auth::Required(RouteRequirement { scopes: texts(scopes), ..token() });
         let put = route(&["PUT"], "/a", token(scopes));
         violations(rules, vec![put, route(&["GET"], "/a", token(&["orders:read"]))])
     };
@@ -160,7 +139,7 @@ fn callers_are_told_apart_by_their_credentials() {
     let auths = [
         ("anonymous", Auth::Public),
         ("session", session(&[])),
-        ("token", Auth::Required(RouteRequirement { token: true, ..Default::default() })),
+        ("token", Auth::Required(token())),
         ("ticket", Auth::Required(RouteRequirement { ticket: true, ..Default::default() })),
         ("scheme", {
             let scheme = Some(AppScheme { name: "key".to_owned(), ambient: false });
@@ -214,10 +193,8 @@ fn every_page_reads_what_is_served_as_a_script() {
 fn a_list_without_a_bound_may_name_every_page() {
     let rules = "[never.pages]\nroutes = [\"**\"]\norigins = [\"*\"]\ncallers = ";
     let of = |auth: Auth, within: Option<&[&str]>, kind: &str| {
-        let (list, within) = ("customers".to_owned(), within.map(texts));
-        let origins = RouteOrigins::AtRunTime(RuntimeOrigins { list, within, by: None });
         let credentials = auth != Auth::Public;
-        let cors = Some(RouteCors { credentials, ..RouteCors::new(origins) });
+        let cors = Some(RouteCors { credentials, ..RouteCors::new(partners(within)) });
         let rules = format!("{rules}[\"{kind}\"]");
         violations(&rules, vec![ManifestRoute { cors, ..route(&["GET"], "/me", auth) }])
     };
@@ -366,11 +343,10 @@ fn required_caching_keeps_responses_from_other_caches() {
 /// Without a policy, what serves a route may let shared caches keep a response to anybody.
 #[test]
 fn required_caching_needs_a_policy_or_a_caller() {
-    let token = RouteRequirement { token: true, ..RouteRequirement::default() };
-    let optional = RouteRequirement { optional: true, ..token.clone() };
+    let optional = RouteRequirement { optional: true, ..token() };
     for (auth, holds) in [
         (session(&[]), true),
-        (Auth::Required(token), true),
+        (Auth::Required(token()), true),
         (Auth::Required(optional), false),
         (Auth::Public, false),
     ] {

@@ -193,10 +193,7 @@ mod tests {
         super::{AppFacts, TlsFacts},
         *,
     };
-
-    fn texts(texts: &[&str]) -> Vec<String> {
-        texts.iter().map(|text| (*text).to_owned()).collect()
-    }
+    use crate::samples::texts;
 
     #[test]
     fn each_order_knows_both_directions_and_equality() {

@@ -2,12 +2,7 @@
 
 use super::*;
 use crate::FindingSeverity::{High, Info, Low, Medium};
-
-pub(super) const OWN: &str = "https://api.shop.example";
-
-pub(super) fn texts(texts: &[&str]) -> Vec<String> {
-    texts.iter().map(|text| (*text).to_owned()).collect()
-}
+pub(super) use crate::samples::{self, OWN, cors, session, texts, token, tokens};
 
 pub(super) fn day(text: &str) -> Date {
     text.parse().unwrap()
@@ -15,14 +10,6 @@ pub(super) fn day(text: &str) -> Date {
 
 pub(in super::super) fn today() -> Date {
     day("2026-11-24")
-}
-
-pub(super) fn session() -> RouteRequirement {
-    RouteRequirement { session: true, ..RouteRequirement::default() }
-}
-
-pub(super) fn cors(origins: &[&str], credentials: bool) -> RouteCors {
-    RouteCors { credentials, ..RouteCors::new(RouteOrigins::Listed(texts(origins))) }
 }
 
 pub(in super::super) fn security(csp: &str, hsts: Option<&str>) -> Headers {
@@ -42,18 +29,16 @@ pub(super) fn shop() -> Manifest {
     let mut manifest = Manifest::new();
     manifest.app.public_origin = Some(OWN.to_owned());
     manifest.app.sessions = Some(SessionFacts::new("postgres", "__Host-sid", "lax"));
-    manifest.app.tokens =
-        Some(TokenFacts { issuer: Some(OWN.to_owned()), ..TokenFacts::default() });
+    manifest.app.tokens = Some(tokens());
     let headers = manifest.add_headers(security(CSP, HSTS));
     let own_page = Some(cors(&["https://app.shop.example"], true));
     let staff = RouteRequirement { roles: texts(&["staff"]), ..session() };
-    let token = RouteRequirement { token: true, ..RouteRequirement::default() };
     let mut routes = [
         ("/orders/{id}", "GET", Auth::Required(session()), own_page.clone()),
         ("/orders/{id}", "PUT", Auth::Required(session()), own_page.clone()),
         ("/logout", "POST", Auth::Required(session()), own_page),
         ("/prices", "GET", Auth::Public, Some(cors(&["*"], false))),
-        ("/machines", "POST", Auth::Required(token), None),
+        ("/machines", "POST", Auth::Required(token()), None),
         ("/stock", "GET", Auth::Required(staff.clone()), None),
         ("/staff", "GET", Auth::Required(staff), None),
     ]
@@ -135,14 +120,7 @@ fn cases_of_origins() -> Vec<Case> {
         manifest
     };
     let insecure = Dangers { insecure_origins: true, ..Dangers::default() };
-    let list = |within| {
-        let origins = RouteOrigins::AtRunTime(RuntimeOrigins {
-            list: "partners".to_owned(),
-            within,
-            by: None,
-        });
-        with_cors("GET", "/prices", RouteCors { origins, ..cors(&[], false) })
-    };
+    let list = |within| with_cors("GET", "/prices", RouteCors::new(samples::partners(within)));
     let jsonp = |origins: &[&str]| {
         let shared = cors(origins, false);
         with_route("GET", "/prices", |route| {
@@ -154,7 +132,7 @@ fn cases_of_origins() -> Vec<Case> {
         let shared = cors(origins, false);
         with_route("GET", "/prices", |route| (route.cors, route.cache) = (Some(shared), cache))
     };
-    let partners = &["https://*.partner.example"];
+    let partners = &["https://*.partner.example"][..];
     let development = |origin: &str| {
         let mut manifest = with_cors("PUT", "/orders/{id}", cors(&[origin], true));
         manifest.app.sessions = Some(SessionFacts::new("postgres", "__Host-sid", "none"));
@@ -201,7 +179,7 @@ fn cases_of_origins() -> Vec<Case> {
             with_cors("GET", "/orders/{id}", cors(&["https://*.shop.example"], true)),
             with_cors("GET", "/orders/{id}", cors(&["https://shop.example:*"], true)),
         ),
-        ((Lint::UnboundedOrigins, Low), list(None), list(Some(texts(partners)))),
+        ((Lint::UnboundedOrigins, Low), list(None), list(Some(partners))),
         (
             (Lint::OwnOrigin, Info),
             with_cors("GET", "/prices", cors(&[OWN, "https://www.shop.example"], false)),
@@ -297,11 +275,7 @@ fn cases_of_callers() -> Vec<Case> {
         manifest
     };
     let by_scope = |scope: &str| {
-        let requirement = RouteRequirement {
-            token: true,
-            scopes: texts(&[scope]),
-            ..RouteRequirement::default()
-        };
+        let requirement = RouteRequirement { scopes: texts(&[scope]), ..token() };
         and(|_| ManifestRoute::handler("/stock/{id}", ["PUT"], Auth::Required(requirement)))
     };
     let behind = |network: &str| with(|manifest| manifest.app.proxies = texts(&[network]));
@@ -316,11 +290,7 @@ fn cases_of_callers() -> Vec<Case> {
         ((Lint::NameNearlyAnother, Info), role("satff"), role("staff")),
         ((Lint::NameNearlyAnother, Info), role("stafff"), role("staff2")),
         ((Lint::NameNearlyAnother, Info), role("staft"), role("toast")),
-        (
-            (Lint::OpenTunnel, High),
-            tunnel(Auth::Public),
-            tunnel(Auth::Required(RouteRequirement { token: true, ..RouteRequirement::default() })),
-        ),
+        ((Lint::OpenTunnel, High), tunnel(Auth::Public), tunnel(Auth::Required(token()))),
         (
             (Lint::Outlier, Medium),
             beside("/admin", &["GET", "POST", "PUT"], "DELETE"),
@@ -496,7 +466,7 @@ fn cases_of_objects() -> Vec<Case> {
     };
     let taking = |ids: &[&str]| {
         with_route("POST", "/machines", |route| {
-            let fields = ids.iter().map(|id| (*id).to_owned()).collect();
+            let fields = texts(ids).into_iter().collect();
             route.object = Some(RouteObjects { fields, ..RouteObjects::default() });
         })
     };

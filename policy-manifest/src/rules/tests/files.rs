@@ -1,6 +1,8 @@
 //! How rules are read, and which are refused.
 
-use std::{fs, path::PathBuf};
+use std::fs;
+
+use policy_core_tests::folder::Folder;
 
 use super::*;
 
@@ -99,42 +101,28 @@ fn malformed_rules_are_refused_with_their_line() {
     }
 }
 
-/// A folder that is removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str, files: &[(&str, &str)]) -> Self {
-        let folder =
-            std::env::temp_dir().join(format!("policy-rules-{name}-{}", std::process::id()));
-        for (file, text) in files {
-            let file = folder.join(file);
-            fs::create_dir_all(file.parent().unwrap()).unwrap();
-            fs::write(file, text).unwrap();
-        }
-        Self(folder)
+/// A folder with these files.
+fn folder(files: &[(&str, &str)]) -> Folder {
+    let folder = Folder::new().unwrap();
+    for (file, text) in files {
+        let file = folder.path().join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
     }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+    folder
 }
 
 #[test]
 fn a_file_extends_others_by_paths_relative_to_it() {
     let never = "[never.a]\nroutes = [\"/a/**\"]\nwithout-roles = [\"b\"]\n";
-    let folder = Folder::new(
-        "extends",
-        &[
-            ("org/policy.rules", &format!("{never}[public]\nroutes = [\"/healthz\"]")),
-            (
-                "shop/policy.rules",
-                "extends = [\"../org/policy.rules\"]\n[public]\nroutes = [\"/login\"]",
-            ),
-        ],
-    );
-    let rules = Rules::read([folder.0.join("shop/policy.rules")]).unwrap();
+    let folder = folder(&[
+        ("org/policy.rules", &format!("{never}[public]\nroutes = [\"/healthz\"]")),
+        (
+            "shop/policy.rules",
+            "extends = [\"../org/policy.rules\"]\n[public]\nroutes = [\"/login\"]",
+        ),
+    ]);
+    let rules = Rules::read([folder.path().join("shop/policy.rules")]).unwrap();
     let ids: Vec<_> = rules.rules().iter().map(|it| (it.id.as_str(), it.is_shared)).collect();
     assert_eq!(ids, [("never.a", true), ("public", true), ("public", false)]);
     let manifest = app(vec![
@@ -148,17 +136,14 @@ fn a_file_extends_others_by_paths_relative_to_it() {
 
 #[test]
 fn files_that_cannot_be_joined_are_refused() {
-    let folder = Folder::new(
-        "cycle",
-        &[
-            ("a.rules", "# one\nextends = [\"b.rules\"]"),
-            ("b.rules", "extends = [\"./a.rules\"]"),
-            ("c.rules", "extends = [\"absent.rules\"]"),
-            ("d.rules", "[never.a]\nroutes = [\"/a\"]"),
-            ("e.rules", "extends = [\"d.rules\"]\n[never.a]\nroutes = [\"/a\"]"),
-        ],
-    );
-    let error = |file: &str| Rules::read([folder.0.join(file)]).unwrap_err().to_string();
+    let folder = folder(&[
+        ("a.rules", "# one\nextends = [\"b.rules\"]"),
+        ("b.rules", "extends = [\"./a.rules\"]"),
+        ("c.rules", "extends = [\"absent.rules\"]"),
+        ("d.rules", "[never.a]\nroutes = [\"/a\"]"),
+        ("e.rules", "extends = [\"d.rules\"]\n[never.a]\nroutes = [\"/a\"]"),
+    ]);
+    let error = |file: &str| Rules::read([folder.path().join(file)]).unwrap_err().to_string();
     let (cycle, absent, twice) = (error("a.rules"), error("c.rules"), error("e.rules"));
     assert!(cycle.contains("b.rules:1: ") && cycle.contains("extends itself"), "{cycle}");
     assert!(absent.contains("c.rules:1: ") && absent.contains("cannot be read"), "{absent}");
