@@ -2,13 +2,23 @@
 
 use policy_manifest::{FacetSource, Sources};
 
-use crate::{input::LockFile, sarif::SarifLocation};
+use crate::{
+    input::{Input, LockFile},
+    sarif::SarifLocation,
+};
 
 /// The sources of line numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lines<'a> {
     pub(crate) sources: Option<&'a Sources>,
     pub(crate) lock: Option<&'a LockFile>,
+}
+
+impl Input {
+    /// Where findings about it are shown.
+    pub(crate) fn lines(&self) -> Lines<'_> {
+        Lines { sources: self.sources.as_ref(), lock: self.lock.as_ref() }
+    }
 }
 
 impl Lines<'_> {

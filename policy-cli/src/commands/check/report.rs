@@ -12,7 +12,6 @@ use crate::{
     commands::diff::witness,
     escape::{json_text, printable},
     input::{Input, repository_of},
-    lines::Lines,
     markdown::{code, with_code, words},
     output::{BOLD, DIM},
     sarif::{self, SarifFinding, SarifLevel, SarifLocation},
@@ -36,8 +35,7 @@ impl Group {
     fn line_of(&self, violation: &RuleViolation) -> Option<SarifLocation> {
         let input = self.input(violation)?;
         let source = input.sources.as_ref().and_then(|sources| violation.source(sources));
-        let lines = Lines { sources: input.sources.as_ref(), lock: input.lock.as_ref() };
-        lines.find(source, violation.routes.iter().map(String::as_str))
+        input.lines().find(source, violation.routes.iter().map(String::as_str))
     }
 
     fn curl(&self, violation: &RuleViolation) -> Option<String> {

@@ -5,13 +5,12 @@ use policy_manifest::{
     Change,
     algebra::ConditionWitness,
     diff::{Axis, Case, DiffFinding},
-    engine::{Decision, Outcome},
+    engine::Decision,
 };
 use serde_json::{Value, json};
 
-use crate::escape::json_text;
-
 use super::{Compared, causes::is_of_objects, witness};
+use crate::{commands::explain, escape::json_text};
 
 pub(super) fn render(compared: &Compared) -> String {
     json_text(&value(compared))
@@ -122,12 +121,7 @@ fn request(request: &Request<()>) -> Value {
 }
 
 fn outcome(decision: &Decision) -> Value {
-    let (outcome, code) = match decision.outcome {
-        Outcome::Reached => ("reached", None),
-        Outcome::PreflightGranted => ("preflight_granted", None),
-        Outcome::Automatic => ("automatic", None),
-        Outcome::Refused(refusal) => ("refused", Some(refusal.code())),
-    };
+    let (outcome, code) = explain::json::outcome(decision);
     json!({
         "outcome": outcome,
         "code": code,

@@ -6,10 +6,7 @@ use policy_manifest::{
 };
 
 use super::{Compared, causes::is_of_objects, witness};
-use crate::{
-    lines::Lines,
-    sarif::{self, SarifFinding, SarifLevel},
-};
+use crate::sarif::{self, SarifFinding, SarifLevel};
 
 pub(super) fn render(compared: &Compared) -> String {
     sarif::render(&findings(compared))
@@ -55,7 +52,7 @@ fn finding(compared: &Compared, finding: &DiffFinding) -> SarifFinding {
         },
         message,
         help: help.to_owned(),
-        location: lines(compared).find(source, paths),
+        location: compared.new.lines().find(source, paths),
         routes,
         suppressed: None,
     }
@@ -73,12 +70,8 @@ fn change(compared: &Compared, change: &Change) -> SarifFinding {
         level: if change.direction.opens() { SarifLevel::Warning } else { SarifLevel::Note },
         message: change.to_string(),
         help: help.to_owned(),
-        location: lines(compared).find(compared.source(change), [change.path.as_str()]),
+        location: compared.new.lines().find(compared.source(change), [change.path.as_str()]),
         routes: vec![change.route()],
         suppressed: None,
     }
-}
-
-fn lines(compared: &Compared) -> Lines<'_> {
-    Lines { sources: compared.new.sources.as_ref(), lock: compared.new.lock.as_ref() }
 }

@@ -4,7 +4,7 @@ use http::Request;
 use policy_core::Refusal;
 use policy_manifest::{
     Change, Explanation, LeftCondition, Unsent,
-    engine::{Outcome, Verdict},
+    engine::{Decision, Outcome, Verdict},
 };
 use serde_json::{Value, json};
 
@@ -12,12 +12,7 @@ use crate::escape::json_text;
 
 pub(super) fn render(request: &Request<()>, explanation: &Explanation) -> String {
     let decision = &explanation.decision;
-    let (outcome, code) = match decision.outcome {
-        Outcome::Reached => ("reached", None),
-        Outcome::PreflightGranted => ("preflight_granted", None),
-        Outcome::Automatic => ("automatic", None),
-        Outcome::Refused(refusal) => ("refused", Some(refusal.code())),
-    };
+    let (outcome, code) = outcome(decision);
     let gates: Vec<_> = explanation
         .gates
         .iter()
@@ -94,6 +89,16 @@ pub(super) fn render(request: &Request<()>, explanation: &Explanation) -> String
         "edit": edit,
     });
     json_text(&explanation)
+}
+
+/// The outcome of a decision, with the code of a refusal.
+pub(in crate::commands) fn outcome(decision: &Decision) -> (&'static str, Option<&'static str>) {
+    match decision.outcome {
+        Outcome::Reached => ("reached", None),
+        Outcome::PreflightGranted => ("preflight_granted", None),
+        Outcome::Automatic => ("automatic", None),
+        Outcome::Refused(refusal) => ("refused", Some(refusal.code())),
+    }
 }
 
 fn change(change: &Change) -> Value {

@@ -3,7 +3,7 @@
 mod caller;
 pub(crate) mod curl;
 pub(crate) mod har;
-mod json;
+pub(super) mod json;
 mod record;
 mod request;
 mod shell;

@@ -185,9 +185,8 @@ impl<'a> Stage<'a> {
             Some(origin) => ("A page that you allow", origin),
             None => ("A page that you do not allow", "https://partner.example".to_owned()),
         };
-        let page = match page_of(&origin) {
-            Ok(page) => page,
-            Err(_) => return Actor::new("granted", name, origin, Vec::new()),
+        let Ok(page) = page_of(&origin) else {
+            return Actor::new("granted", name, origin, Vec::new());
         };
         let credentials = match cors {
             Some(cors) if !cors.credentials => Credentials::SameOrigin,

@@ -12,9 +12,9 @@ use policy_manifest::{
 use super::reader::{ReadAccess, Reading};
 
 pub(super) fn methods(route: &ManifestRoute) -> Cell {
-    match (&*route.methods, route.kind) {
-        ([], _) => Cell::plain("any"),
-        (methods, _) => Cell::list(methods.iter().cloned()),
+    match &*route.methods {
+        [] => Cell::plain("any"),
+        methods => Cell::list(methods.iter().cloned()),
     }
 }
 
@@ -22,7 +22,6 @@ pub(super) fn methods(route: &ManifestRoute) -> Cell {
 pub(super) fn path(route: &ManifestRoute) -> Cell {
     let path = route.path.clone();
     match route.kind {
-        RouteKind::Handler => Cell::plain(path),
         RouteKind::Mount => Cell::list([path, "(a mount, and below)".to_owned()]),
         RouteKind::Proxy => Cell::list([path, "(a proxy, and below)".to_owned()]),
         RouteKind::Probe => Cell::list([path, "(a probe)".to_owned()]),

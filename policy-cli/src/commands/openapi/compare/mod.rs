@@ -51,6 +51,13 @@ pub(crate) struct Change {
     pub(super) words: String,
 }
 
+impl Change {
+    /// A change of an operation, or of the document, as a whole.
+    fn whole(impact: Impact, operation: impl Into<String>, words: impl Into<String>) -> Self {
+        Self { impact, operation: operation.into(), part: String::new(), words: words.into() }
+    }
+}
+
 /// The differences, the worst first.
 pub(super) fn compare(old: &Document, new: &Document) -> Vec<Change> {
     let mut changes = Vec::new();
@@ -59,8 +66,7 @@ pub(super) fn compare(old: &Document, new: &Document) -> Vec<Change> {
         if let Some(reference) = reference(item) {
             let words =
                 format!("the path `{path}` is `{reference}`, which is not in this document");
-            let (operation, part) = (String::new(), String::new());
-            changes.push(Change { impact: Impact::Breaks, operation, part, words });
+            changes.push(Change::whole(Impact::Breaks, "", words));
         }
     }
     let steps = Steps::new(STEPS);
@@ -70,18 +76,20 @@ pub(super) fn compare(old: &Document, new: &Document) -> Vec<Change> {
     for operation in &olds {
         match others.get(&key(operation)).copied() {
             Some(other) => compare_operations((old, operation), (new, other), &steps, &mut changes),
-            None => add(&mut changes, Impact::Breaks, operation, "the operation is gone"),
+            None => {
+                let words = "the operation is gone";
+                changes.push(Change::whole(Impact::Breaks, operation.name(), words));
+            }
         }
     }
     let known: BTreeSet<_> = olds.iter().map(key).collect();
     for operation in news.iter().filter(|operation| !known.contains(&key(operation))) {
-        add(&mut changes, Impact::Adds, operation, "the operation is new");
+        changes.push(Change::whole(Impact::Adds, operation.name(), "the operation is new"));
     }
     let info = |document: &Document| document.root().get("info").cloned();
     if info(old) != info(new) {
-        let words = "the title, version or description of the document changed".to_owned();
-        let (operation, part) = (String::new(), String::new());
-        changes.push(Change { impact: Impact::Words, operation, part, words });
+        let words = "the title, version or description of the document changed";
+        changes.push(Change::whole(Impact::Words, "", words));
     }
     changes.sort();
     changes.dedup();
@@ -100,11 +108,6 @@ fn key(operation: &Operation<'_>) -> (&'static str, String) {
     (operation.method, path)
 }
 
-fn add(changes: &mut Vec<Change>, impact: Impact, operation: &Operation<'_>, words: &str) {
-    let (operation, part) = (operation.name(), String::new());
-    changes.push(Change { impact, operation, part, words: words.to_owned() });
-}
-
 /// Compares the addresses that clients have, of an operation or of the document.
 fn compare_servers(
     operation: &str,
@@ -114,9 +117,7 @@ fn compare_servers(
 ) {
     let (olds, news) = (servers(old, old_list), servers(new, new_list));
     let mut push = |impact, url: &str, what| {
-        let words = format!("the server `{url}` {what}");
-        let (operation, part) = (operation.to_owned(), String::new());
-        changes.push(Change { impact, operation, part, words });
+        changes.push(Change::whole(impact, operation, format!("the server `{url}` {what}")));
     };
     for (url, variables) in &olds {
         match news.get(url) {

@@ -154,13 +154,8 @@ impl<'a> Comparison<'a> {
             self.required(&part, parameter, other, Direction::Request);
             let compared = ["content", "in", "name", "required", "schema"];
             self.rest(&part, parameter, other, &compared);
-            self.schemas(
-                &part,
-                parameter.get("schema"),
-                other.get("schema"),
-                Direction::Request,
-                false,
-            );
+            let [before, after] = [*parameter, other].map(|it| it.get("schema"));
+            self.schemas(&part, before, after, Direction::Request, false);
             self.contents(&part, parameter, other, Direction::Request);
         }
         let known: BTreeSet<_> = olds.iter().map(|it| same(it)).collect();
@@ -175,20 +170,11 @@ impl<'a> Comparison<'a> {
     }
 
     fn required(&mut self, part: &str, old: &Value, new: &Value, direction: Direction) {
-        match (is_true(old, "required"), is_true(new, "required"), direction) {
-            (false, true, Direction::Request) => {
-                self.push(Impact::Breaks, part, "it is required now");
-            }
-            (true, false, Direction::Request) => {
-                self.push(Impact::Adds, part, "it is no longer required");
-            }
-            (true, false, Direction::Response) => {
-                self.push(Impact::Breaks, part, "it may be absent now");
-            }
-            (false, true, Direction::Response) => {
-                self.push(Impact::Adds, part, "it is always there now");
-            }
-            _ => (),
+        let [before, after] = [old, new].map(|it| is_true(it, "required"));
+        if before != after {
+            let breaks = after == (direction == Direction::Request);
+            let impact = if breaks { Impact::Breaks } else { Impact::Adds };
+            self.push(impact, part, required_words(direction, impact));
         }
     }
 
@@ -245,13 +231,8 @@ impl<'a> Comparison<'a> {
                 Some(new) => {
                     self.rest(&part, old, new, &["required", "schema"]);
                     self.required(&part, old, new, Direction::Response);
-                    self.schemas(
-                        &part,
-                        old.get("schema"),
-                        new.get("schema"),
-                        Direction::Response,
-                        false,
-                    );
+                    let [before, after] = [old, new].map(|it| it.get("schema"));
+                    self.schemas(&part, before, after, Direction::Response, false);
                 }
                 None => self.push(Impact::Breaks, &part, "it is gone"),
             }
@@ -377,13 +358,7 @@ fn words(gap: &Gap, direction: Direction, impact: Impact) -> String {
                 (false, false) => format!("it is no longer {values}"),
             }
         }
-        Gap::Required(_) => match (is_request, breaks) {
-            (true, true) => "it is required now",
-            (true, false) => "it is no longer required",
-            (false, true) => "it may be absent now",
-            (false, false) => "it is always there now",
-        }
-        .to_owned(),
+        Gap::Required(_) => required_words(direction, impact).to_owned(),
         Gap::Keyword(name, left, right) => {
             let left = left.as_ref().map_or("absent".to_owned(), |left| format!("`{left}`"));
             format!("`{name}` {}", was(&left, &format!("`{right}`")))
@@ -396,6 +371,16 @@ fn words(gap: &Gap, direction: Direction, impact: Impact) -> String {
         Gap::Unresolved(reference) => unresolved(reference),
         Gap::Other => "it changed in a way that is not compared".to_owned(),
         Gap::TooDeep => "it is too large, or nests too deeply, to be compared".to_owned(),
+    }
+}
+
+/// What it means that a part is required on one side only.
+fn required_words(direction: Direction, impact: Impact) -> &'static str {
+    match (direction, impact == Impact::Breaks) {
+        (Direction::Request, true) => "it is required now",
+        (Direction::Request, false) => "it is no longer required",
+        (Direction::Response, true) => "it may be absent now",
+        (Direction::Response, false) => "it is always there now",
     }
 }
 
