@@ -256,26 +256,7 @@ mod tests {
     }
 
     fn app(auth: Auth) -> Manifest {
-        let mut manifest = Manifest::new();
-        manifest.routes.push(ManifestRoute::handler("/orders", ["GET"], auth));
-        manifest
-    }
-
-    #[test]
-    fn opening_changes_are_accepted_by_name_once_for_each_policy() {
-        let lock = Lock::new(app(staff()));
-        let update = lock.update(&app(Auth::Public)).unwrap();
-        let (change, line) = &update.to_accept[0];
-        assert_eq!(change.route(), "GET /orders");
-        let ada = Acceptance { who: "ada".to_owned(), why: "launch".to_owned(), ..line.clone() };
-        let lock = Lock { accepted: vec![ada], ..lock };
-        let update = lock.update(&app(Auth::Public)).unwrap();
-        assert_eq!(update.to_accept.len(), 0);
-        assert_eq!(update.lock.accepted.len(), 1);
-        // The acceptance was of that policy, and is not valid once the route was closed again.
-        let closed = update.lock.update(&app(staff())).unwrap();
-        assert_eq!((closed.to_accept.len(), closed.lock.accepted.len()), (0, 0));
-        assert_eq!(closed.lock.update(&app(Auth::Public)).unwrap().to_accept.len(), 1);
+        routes([handler("/orders", auth)])
     }
 
     fn handler(path: &str, auth: Auth) -> ManifestRoute {
@@ -284,6 +265,32 @@ mod tests {
 
     fn routes(routes: impl IntoIterator<Item = ManifestRoute>) -> Manifest {
         Manifest { routes: routes.into_iter().collect(), ..Manifest::new() }
+    }
+
+    /// The routes that have to be accepted.
+    fn opened(update: &Update) -> Vec<String> {
+        update.to_accept.iter().map(|(change, _)| change.route()).collect()
+    }
+
+    /// A line that somebody has signed.
+    fn signed(line: &Acceptance) -> Acceptance {
+        Acceptance { who: "ada".to_owned(), why: "launch".to_owned(), ..line.clone() }
+    }
+
+    #[test]
+    fn opening_changes_are_accepted_by_name_once_for_each_policy() {
+        let lock = Lock::new(app(staff()));
+        let update = lock.update(&app(Auth::Public)).unwrap();
+        let (change, line) = &update.to_accept[0];
+        assert_eq!(change.route(), "GET /orders");
+        let lock = Lock { accepted: vec![signed(line)], ..lock };
+        let update = lock.update(&app(Auth::Public)).unwrap();
+        assert_eq!(update.to_accept.len(), 0);
+        assert_eq!(update.lock.accepted.len(), 1);
+        // The acceptance was of that policy, and is not valid once the route was closed again.
+        let closed = update.lock.update(&app(staff())).unwrap();
+        assert_eq!((closed.to_accept.len(), closed.lock.accepted.len()), (0, 0));
+        assert_eq!(closed.lock.update(&app(Auth::Public)).unwrap().to_accept.len(), 1);
     }
 
     #[test]
@@ -295,8 +302,7 @@ mod tests {
         ] {
             let app = |auth| routes([handler(path, auth), handler(beside, Auth::Public)]);
             let update = Lock::new(app(staff())).update(&app(Auth::Public)).unwrap();
-            let opened: Vec<_> = update.to_accept.iter().map(|(it, _)| it.route()).collect();
-            assert_eq!(opened, [format!("GET {path}")], "beside {beside}");
+            assert_eq!(opened(&update), [format!("GET {path}")], "beside {beside}");
         }
     }
 
@@ -308,10 +314,8 @@ mod tests {
                 routes([mount, handler(beside, Auth::Public)])
             };
             let update = Lock::new(app(staff())).update(&app(Auth::Public)).unwrap();
-            let opened: Vec<_> = update.to_accept.iter().map(|(it, _)| it.route()).collect();
-            assert_eq!(opened, ["GET /api"], "beside {beside}");
-            let line = &update.to_accept[0].1;
-            let line = Acceptance { who: "ada".into(), why: "launch".into(), ..line.clone() };
+            assert_eq!(opened(&update), ["GET /api"], "beside {beside}");
+            let line = signed(&update.to_accept[0].1);
             let lock = Lock { accepted: vec![line], ..Lock::new(app(staff())) };
             let update = lock.update(&app(Auth::Public)).unwrap();
             assert!(update.to_accept.is_empty(), "beside {beside}: it cannot be accepted");
@@ -324,15 +328,13 @@ mod tests {
         let [hiding, open] = [handler("/a/{x}", staff()), handler("/{y}/b", Auth::Public)];
         let [closed, open] = [routes([hiding, open.clone()]), routes([open])];
         let update = Lock::new(closed.clone()).update(&open).unwrap();
-        let opened: Vec<_> = update.to_accept.iter().map(|(it, _)| it.route()).collect();
-        assert_eq!(opened, ["GET /a/b"]);
+        assert_eq!(opened(&update), ["GET /a/b"]);
         assert!(Lock::new(open).update(&closed).unwrap().to_accept.is_empty());
         // The fallback also serves the other methods of the path.
         let all = || ManifestRoute::new(RouteKind::Fallback, "*", [""; 0], Auth::Public);
         let [closed, open] = [routes([all(), handler("/a", Auth::Public)]), routes([all()])];
         let update = Lock::new(closed.clone()).update(&open).unwrap();
-        let opened: Vec<_> = update.to_accept.iter().map(|(it, _)| it.route()).collect();
-        assert_eq!(opened, ["DELETE,OPTIONS,PATCH,POST,PUT,QUERY,TRACE /a"]);
+        assert_eq!(opened(&update), ["DELETE,OPTIONS,PATCH,POST,PUT,QUERY,TRACE /a"]);
         assert!(Lock::new(open).update(&closed).unwrap().to_accept.is_empty());
     }
 
@@ -354,8 +356,7 @@ mod tests {
         let [(change, line)] = update.to_accept.as_slice() else { panic!("{update:?}") };
         assert_eq!((change.facet, line.route.as_str()), ("object", "Order.edit"));
         assert_eq!(line.policy.len(), 12);
-        let line = Acceptance { who: "ada".to_owned(), why: "teams".to_owned(), ..line.clone() };
-        let lock = Lock { accepted: vec![line], ..Lock::new(closed) };
+        let lock = Lock { accepted: vec![signed(line)], ..Lock::new(closed) };
         assert_eq!(lock.update(&open).unwrap().to_accept.len(), 0);
         assert_eq!(lock.update(&app("anyone")).unwrap().to_accept.len(), 1);
         assert_eq!(Lock { manifest: open, ..lock }.stale().unwrap().len(), 0);
@@ -363,11 +364,7 @@ mod tests {
 
     #[test]
     fn a_renamed_parameter_is_a_change_of_the_file() {
-        let app = |path: &str| {
-            let mut manifest = Manifest::new();
-            manifest.routes.push(ManifestRoute::handler(path, ["GET"], Auth::Public));
-            manifest
-        };
+        let app = |path: &str| routes([handler(path, Auth::Public)]);
         let lock = Lock::new(app("/orders/{id}"));
         let update = lock.update(&app("/orders/{number}")).unwrap();
         let words: Vec<_> = update.changes.iter().map(ToString::to_string).collect();
@@ -405,8 +402,7 @@ mod tests {
     fn a_line_accepts_one_policy_of_a_route() {
         let update = Lock::new(app(staff())).update(&app(Auth::Public)).unwrap();
         let (change, line) = &update.to_accept[0];
-        let line = Acceptance { who: "ada".to_owned(), why: "launch".to_owned(), ..line.clone() };
-        let of = |auth| Lock { accepted: vec![line.clone()], ..Lock::new(app(auth)) };
+        let of = |auth| Lock { accepted: vec![signed(line)], ..Lock::new(app(auth)) };
         let found =
             |lock: &Lock| (lock.unaccepted([change]).unwrap().len(), lock.stale().unwrap().len());
         assert_eq!(found(&of(Auth::Public)), (0, 0));

@@ -33,6 +33,12 @@ fn check_and_replay(rules: &str, manifest: &Manifest) -> CheckReport {
     checked
 }
 
+/// What each violation is about.
+fn abouts(rules: &str, manifest: &Manifest) -> Vec<String> {
+    let violations = check_and_replay(rules, manifest).violations.into_iter();
+    violations.map(|violation| violation.about).collect()
+}
+
 /// Asks a new engine about the witness.
 fn replay(manifest: &Manifest, violation: &RuleViolation) {
     let Some(RuleWitness { request, caller, decision, .. }) = &violation.witness else {
@@ -294,9 +300,7 @@ fn a_required_header_is_at_least_as_strict() {
             ManifestRoute { headers, ..route(&["GET"], "/a", Auth::Public) },
             ManifestRoute::new(RouteKind::Probe, "/healthz", ["GET"], Auth::Public),
         ];
-        let checked = check_and_replay(rules, &manifest);
-        let about = checked.violations.iter().map(|violation| violation.about.clone());
-        about.collect::<Vec<_>>()
+        abouts(rules, &manifest)
     };
     let own = ("x-own", "1");
     assert_eq!(
@@ -374,9 +378,7 @@ fn required_objects_are_the_keys_of_all_parameters() {
             none: none.map(str::to_owned),
             ..crate::RouteObjects::new(uses)
         });
-        let checked = check_and_replay(rules, &app(vec![route]));
-        let about = checked.violations.iter().map(|violation| violation.about.clone());
-        about.collect::<Vec<_>>()
+        abouts(rules, &app(vec![route]))
     };
     assert_eq!(of("/a/{id}", None, Some("id")), [""; 0]);
     assert_eq!(of("/a", None, None), [""; 0]);
@@ -395,9 +397,7 @@ fn what_lives_longer_than_a_rule_allows_is_a_violation() {
         let tokens = manifest.app.tokens.as_mut().unwrap();
         (tokens.lifetime_s, tokens.refresh_lifetime_s) = (Some(900), Some(2_592_000));
         change(sessions, tokens);
-        let found = check_and_replay(rules, &manifest);
-        let abouts = found.violations.iter().map(|violation| violation.about.clone());
-        abouts.collect::<Vec<_>>()
+        abouts(rules, &manifest)
     };
     assert_eq!(of(|_, _| ()), [""; 0]);
     let found = of(|sessions, _| sessions.absolute_s = Some(43_201));

@@ -22,10 +22,7 @@ fn with(name: &str, value: &str) -> Manifest {
 
 /// Whether the change opens, and whether it narrows.
 fn effects(name: &str, old: &str, new: &str) -> (bool, bool) {
-    let changes = changes(&with(name, old), &with(name, new)).expect("two policies");
-    let any =
-        |is: fn(policy_manifest::Direction) -> bool| changes.iter().any(|it| is(it.direction));
-    (any(policy_manifest::Direction::opens), any(policy_manifest::Direction::narrows))
+    crate::effects(&with(name, old), &with(name, new))
 }
 
 const DIRECTIVES: [&str; 13] = [

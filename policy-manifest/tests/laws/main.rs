@@ -11,3 +11,12 @@ mod headers;
 mod order;
 mod regions;
 mod rules;
+
+use policy_manifest::{Direction, Manifest, changes};
+
+/// Whether a change of a policy opens, and whether it narrows.
+fn effects(old: &Manifest, new: &Manifest) -> (bool, bool) {
+    let changes = changes(old, new).expect("two policies");
+    let any = |is: fn(Direction) -> bool| changes.iter().any(|change| is(change.direction));
+    (any(Direction::opens), any(Direction::narrows))
+}
