@@ -6,35 +6,18 @@ use policy_tests::{
     axe,
     webdriver::{Browser, Failure},
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::{fleets::few, run::run_at};
+use crate::{
+    fleets::few,
+    play::browsers::{DOWN, ENTER, goes_to},
+    run::run_at,
+};
 
-/// Keys as WebDriver writes them.
-const TAB: &str = "\u{e004}";
-const ENTER: &str = "\u{e007}";
-const DOWN: &str = "\u{e015}";
-
-/// A user without a mouse.
+/// What a user sees.
 struct User<'a>(&'a Browser);
 
 impl User<'_> {
-    fn presses(&self, keys: &str) -> Result<(), Failure> {
-        self.0.press(keys)
-    }
-
-    /// Moves the focus, key by key, to the next element of a selector.
-    fn goes_to(&self, selector: &str) -> Result<(), Failure> {
-        const IS_THERE: &str = "return document.activeElement.matches(input);";
-        for _ in 0..50 {
-            self.presses(TAB)?;
-            if self.0.run(IS_THERE, &json!(selector))? == json!(true) {
-                return Ok(());
-            }
-        }
-        Err(format!("`{selector}` cannot be reached by the keyboard").into())
-    }
-
     /// The services and the paths of the routes that are seen.
     fn sees(&self) -> Result<Vec<[String; 2]>, Failure> {
         const SEEN: &str = "
@@ -63,35 +46,35 @@ fn the_page_of_a_fleet_is_read_and_filtered_by_keyboard_in_any_size_and_theme()
     let user = User(&browser);
     assert_eq!((user.sees()?.len(), &*user.counts()?), (12, "12 routes"));
 
-    user.presses("/v2")?;
+    browser.press("/v2")?;
     let all = user.sees()?;
     let services: Vec<_> = all.iter().map(|[service, _]| service.as_str()).collect();
     assert_eq!((services, &*user.counts()?), (vec!["s0", "s1", "s2"], "3 of 12 routes"));
-    user.goes_to("#service")?;
-    user.presses(&DOWN.repeat(2))?;
+    goes_to(&browser, "#service")?;
+    browser.press(&DOWN.repeat(2))?;
     assert_eq!(user.sees()?, [all[1].clone()]);
 
     // No route has that method, and a button shows all routes again.
-    user.goes_to("#method")?;
+    goes_to(&browser, "#method")?;
     let method = || browser.run("return document.getElementById('method').value;", &Value::Null);
     while !user.sees()?.is_empty() {
         let before = method()?;
-        user.presses(DOWN)?;
+        browser.press(DOWN)?;
         assert_ne!(method()?, before, "every method is served");
     }
-    user.goes_to("#nothing button")?;
-    user.presses(ENTER)?;
+    goes_to(&browser, "#nothing button")?;
+    browser.press(ENTER)?;
     browser.wait_for("document.getElementById('count').textContent === '12 routes'")?;
 
-    user.goes_to("thead th:nth-child(1) button")?;
-    user.presses(ENTER)?;
+    goes_to(&browser, "thead th:nth-child(1) button")?;
+    browser.press(ENTER)?;
     let first = user.sees()?[0].clone();
-    user.presses(ENTER)?;
+    browser.press(ENTER)?;
     let last = user.sees()?[0].clone();
     assert_eq!((&*first[0], &*last[0]), ("s0", "s2"), "{first:?}, {last:?}");
 
-    user.goes_to(".section:nth-of-type(2) summary")?;
-    user.presses(ENTER)?;
+    goes_to(&browser, ".section:nth-of-type(2) summary")?;
+    browser.press(ENTER)?;
     let calls = browser.text_of(".section[open]")?;
     assert!(calls.contains("s2 with its tokens"), "{calls}");
     axe::judge(&mut &browser, "fleet")?;

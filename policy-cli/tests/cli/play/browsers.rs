@@ -9,15 +9,17 @@ use serde_json::{Value, json};
 
 use super::served::Playground;
 
+/// Keys as WebDriver writes them.
 const TAB: &str = "\u{e004}";
-const DOWN: &str = "\u{e015}";
-const ENTER: &str = "\u{e007}";
+pub(crate) const DOWN: &str = "\u{e015}";
+pub(crate) const ENTER: &str = "\u{e007}";
 const SPACE: &str = " ";
 
 /// Whether the last question is answered, and a result is shown.
 const ANSWERED: &str = "document.querySelector('#cast .actor, #empty:not([hidden])') !== null";
 
-fn goes_to(browser: &Browser, selector: &str) -> Result<(), Failure> {
+/// Moves the focus, key by key, to the next element of a selector.
+pub(crate) fn goes_to(browser: &Browser, selector: &str) -> Result<(), Failure> {
     for _ in 0..60 {
         browser.press(TAB)?;
         let is_there =

@@ -1,7 +1,7 @@
 //! The playground: it decides as a server does, its command serves only its page, and the page
 //! works in browsers.
 
-mod browsers;
+pub(crate) mod browsers;
 mod served;
 
 use policy_cli::played;
