@@ -7,6 +7,8 @@ mod polled;
 mod size;
 
 pub use collect::BodyRejection;
+#[cfg(feature = "gateway")]
+pub(crate) use limited::is_too_long;
 pub(crate) use {
     collect::collect,
     limited::{Excess, limit_again, limited},

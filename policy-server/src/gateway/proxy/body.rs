@@ -12,14 +12,14 @@ use std::{
 use axum_core::body::Body;
 use bytes::Bytes;
 use http_body::Body as HttpBody;
-use http_body_util::{BodyExt, LengthLimitError};
+use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use policy_core::{Refusal, reverse_proxy::keep_trailers};
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::{begun::Begun, connection::StreamCount};
 use crate::base::{
-    body::{BodyObserver, ObservedBody, PolledFrame},
+    body::{BodyObserver, ObservedBody, PolledFrame, is_too_long},
     event::log,
     timers,
 };
@@ -60,22 +60,14 @@ impl Progress {
             Poll::Ready(frame) => {
                 (state.waits_for_client, state.since) = (false, Instant::now());
                 if let Some(Err(error)) = frame {
-                    state.failure = Some(refusal_of(error));
+                    state.failure = Some(match is_too_long(error) {
+                        true => Refusal::BodyTooLarge,
+                        false => Refusal::BodyIncomplete,
+                    });
                 }
             }
         }
     }
-}
-
-fn refusal_of(error: &axum_core::Error) -> Refusal {
-    let mut current: Option<&(dyn Error + 'static)> = Some(error);
-    while let Some(error) = current {
-        if error.is::<LengthLimitError>() {
-            return Refusal::BodyTooLarge;
-        }
-        current = error.source();
-    }
-    Refusal::BodyIncomplete
 }
 
 /// The body of a request on its way to the upstream. A frame is requested from the client only

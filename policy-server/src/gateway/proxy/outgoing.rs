@@ -2,7 +2,7 @@
 
 use std::{
     error::Error,
-    fmt, io,
+    fmt, io, iter,
     pin::{Pin, pin},
     sync::Arc,
 };
@@ -184,7 +184,9 @@ impl Gateway {
             false => Refusal::UpstreamAnswer,
         };
         let was_dead = error.usage.as_ref().is_some_and(Usage::was_dead);
-        let fate = match http2_error(cause) {
+        // Unless the connection simply ended, there is an HTTP/2 error of the stream or of it.
+        let http2_error = errors(cause).find_map(|error| error.downcast_ref::<h2::Error>());
+        let fate = match http2_error {
             Some(error) if is_refused(error) => Fate::Refused,
             None if was_dead => Fate::ConnectionDead,
             _ => Fate::Unknown,
@@ -207,16 +209,9 @@ impl Gateway {
     }
 }
 
-/// The HTTP/2 error of a stream or a connection, unless the connection simply ended.
-fn http2_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a h2::Error> {
-    let mut current = Some(error);
-    while let Some(error) = current {
-        if let Some(error) = error.downcast_ref() {
-            return Some(error);
-        }
-        current = error.source();
-    }
-    None
+/// An error and its causes.
+fn errors<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    iter::successors(Some(error), |&error| error.source())
 }
 
 /// Whether the upstream says that it has not processed the request: REFUSED_STREAM, or GOAWAY with
@@ -232,24 +227,12 @@ pub(super) struct Causes<'a>(pub(super) &'a (dyn Error + 'static));
 impl fmt::Display for Causes<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)?;
-        let mut current = self.0.source();
-        while let Some(error) = current {
-            write!(f, ": {error}")?;
-            current = error.source();
-        }
-        Ok(())
+        errors(self.0).skip(1).try_for_each(|error| write!(f, ": {error}"))
     }
 }
 
 /// Whether connecting took too long.
 fn is_late(error: &(dyn Error + 'static)) -> bool {
-    let mut current = Some(error);
-    while let Some(error) = current {
-        let is_late = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
-        if error.downcast_ref::<io::Error>().is_some_and(is_late) {
-            return true;
-        }
-        current = error.source();
-    }
-    false
+    let mut causes = errors(error).filter_map(|error| error.downcast_ref::<io::Error>());
+    causes.any(|error| error.kind() == io::ErrorKind::TimedOut)
 }
