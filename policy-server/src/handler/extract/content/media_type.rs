@@ -12,35 +12,26 @@ pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
 /// A browser sends these across origins only after a preflight, so this check keeps forms of other
 /// sites from reaching handlers that read JSON.
 pub(crate) fn is_json(headers: &HeaderMap) -> bool {
-    essence(headers).and_then(|essence| subtype_of(essence, b"application")).is_some_and(
-        |subtype| {
-            let suffix = subtype.len().checked_sub(5).and_then(|at| subtype.get(at..));
-            subtype.eq_ignore_ascii_case(b"json")
-                || suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case(b"+json"))
-        },
-    )
+    subtype(headers).is_some_and(|subtype| {
+        let suffix = subtype.len().checked_sub(5).and_then(|at| subtype.get(at..));
+        subtype.eq_ignore_ascii_case(b"json")
+            || suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case(b"+json"))
+    })
 }
 
 /// Whether the body is a form in the default encoding of HTML.
 pub(super) fn is_form(headers: &HeaderMap) -> bool {
-    essence(headers)
-        .and_then(|essence| subtype_of(essence, b"application"))
-        .is_some_and(|subtype| subtype.eq_ignore_ascii_case(b"x-www-form-urlencoded"))
+    subtype(headers).is_some_and(|subtype| subtype.eq_ignore_ascii_case(b"x-www-form-urlencoded"))
 }
 
-/// Type and subtype without parameters (RFC 9110 8.3.1); `None` if the header is repeated.
-fn essence(headers: &HeaderMap) -> Option<&[u8]> {
-    let Single::One(value) = Single::read(headers, &CONTENT_TYPE) else {
-        return None;
-    };
-    value.as_bytes().split(|byte| *byte == b';').next().map(<[u8]>::trim_ascii)
-}
-
-/// The subtype, if the type is `expected`.
-fn subtype_of<'a>(essence: &'a [u8], expected: &[u8]) -> Option<&'a [u8]> {
-    let (kind, rest) = essence.split_at_checked(expected.len())?;
-    let subtype = rest.strip_prefix(b"/")?;
-    (kind.eq_ignore_ascii_case(expected) && is_token(subtype)).then_some(subtype)
+/// What follows `application/`, without parameters (RFC 9110 8.3.1); `None` for another type, or if
+/// the header is repeated.
+fn subtype(headers: &HeaderMap) -> Option<&[u8]> {
+    const APPLICATION: &[u8] = b"application/";
+    let Single::One(value) = Single::read(headers, &CONTENT_TYPE) else { return None };
+    let essence = value.as_bytes().split(|byte| *byte == b';').next()?.trim_ascii();
+    let (kind, subtype) = essence.split_at_checked(APPLICATION.len())?;
+    (kind.eq_ignore_ascii_case(APPLICATION) && is_token(subtype)).then_some(subtype)
 }
 
 #[cfg(test)]
