@@ -350,6 +350,8 @@ async fn only_one_of_two_concurrent_updates_succeeds() {
         ("if-none-match: \"3", 412),
         ("if-none-match: \"2\"", 204),
         ("if-match: *", 204),
+        // A condition is about the state before the change, which makes the sixth.
+        ("if-none-match: \"6\"", 204),
         // A condition for reading does not apply to writing, and neither does a range.
         ("if-modified-since: Sun, 06 Nov 2094 08:49:37 GMT", 204),
         ("range: bytes=0-", 204),
@@ -358,13 +360,18 @@ async fn only_one_of_two_concurrent_updates_succeeds() {
         let response = ask(&server, "PUT /state", &[PAGE, field]).await;
         assert_eq!(response.status, status, "{field}");
         assert_eq!(response.sharing(), SHARED, "{field}");
+        assert_eq!(response.header("etag").is_some(), status == 204, "{field}");
         if status == 412 {
             assert_eq!(code(&response).1, "request.precondition-failed");
         }
     }
-    let missing = ask(&server, "PATCH /state", &[PAGE]).await;
-    assert_eq!(code(&missing).0, 428);
-    assert_eq!(code(&missing).1, "request.precondition-required");
-    assert_eq!(ask(&server, "PATCH /state", &["if-match: \"8\""]).await.status, 204);
-    assert_eq!(ask(&server, "PATCH /state", &["if-match: \"7\""]).await.status, 412);
+    for field in [PAGE, "if-none-match: *"] {
+        let missing = ask(&server, "PATCH /state", &[field]).await;
+        assert_eq!(code(&missing), (428, "request.precondition-required".to_owned()), "{field}");
+    }
+    for (field, status) in
+        [("if-match: \"9\"", 204), ("if-match: \"8\"", 412), ("if-match: garbage", 412)]
+    {
+        assert_eq!(ask(&server, "PATCH /state", &[field]).await.status, status, "{field}");
+    }
 }
