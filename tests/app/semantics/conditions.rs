@@ -80,12 +80,19 @@ async fn each_outcome_of_a_condition_has_its_fields() {
             assert_eq!(response.sharing(), SHARED, "{method} {fields:?}");
             let varies = vary(&response);
             assert!(varies.is_superset(&["origin", "x-response"].map(str::to_owned).into()));
+            assert_eq!(response.header("x-content-type-options"), Some("nosniff"));
+            if status != 200 {
+                assert_eq!(response.header("etag"), state.strip_prefix("etag: "));
+            }
             let body = if method == "HEAD" { "" } else { CONTENT };
             match (status, part) {
                 (206, Some((first, last))) => {
                     assert_eq!(response.text(), &body[first..=last]);
                     let range = format!("bytes {first}-{last}/10");
                     assert_eq!(response.header("content-range"), Some(&*range));
+                    let length = (last - first + 1).to_string();
+                    assert_eq!(response.header("content-length"), Some(&*length));
+                    assert_eq!(response.header("content-type"), Some("text/plain; charset=utf-8"));
                 }
                 (200, _) => {
                     assert_eq!(response.text(), body);
@@ -98,11 +105,12 @@ async fn each_outcome_of_a_condition_has_its_fields() {
                         assert_eq!(response.header(name), None, "{response:?}");
                     }
                     assert_eq!(response.header("cache-control"), Some("public, max-age=60"));
-                    assert_eq!(response.header("etag"), state.strip_prefix("etag: "));
                 }
                 (412 | 416, _) => {
                     let range = (status == 416).then_some("bytes */10");
                     assert_eq!(response.header("content-range"), range);
+                    let media_type = Some("application/problem+json");
+                    assert_eq!(response.header("content-type"), media_type);
                     assert_eq!(response.header("cache-control"), Some("no-store"), "{fields:?}");
                 }
                 other => panic!("{other:?}"),
