@@ -296,6 +296,7 @@ mod tests {
         assert_eq!(read::<Search>("utm=1&utm=2"), Ok(Search::default()));
         assert!(read::<BTreeMap<String, u8>>("a=1&a=2").is_err());
         assert!(read::<()>("a=1").is_err() && read::<()>("").is_ok());
+        assert_eq!(read::<Sent>("text=a").unwrap_err(), "missing field `is_on`");
     }
 
     #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]

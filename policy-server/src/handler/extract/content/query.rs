@@ -126,32 +126,3 @@ impl Error for QueryRejection {
         Some(&self.0)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[derive(Debug, PartialEq, serde::Deserialize)]
-    struct Page {
-        page: u32,
-        sort: Option<String>,
-    }
-
-    fn parse(query: &str) -> Result<Page, String> {
-        let uri = format!("/x{query}").parse().unwrap();
-        parse_query(&uri).map_err(|rejection| rejection.mismatch().to_string())
-    }
-
-    #[test]
-    fn pairs_are_decoded() {
-        let sort = Some("a b&c".to_owned());
-        assert_eq!(parse("?page=2&sort=a+b%26c"), Ok(Page { page: 2, sort }));
-    }
-
-    #[test]
-    fn a_wrong_pair_is_named() {
-        assert_eq!(parse("?page=x"), Err("`page`: invalid digit found in string".to_owned()));
-        assert_eq!(parse("?page=1&page=2"), Err("`page`: occurs more than once".to_owned()));
-        assert_eq!(parse(""), Err("missing field `page`".to_owned()));
-    }
-}
