@@ -541,10 +541,8 @@ impl<'a> GatedApp<'a> for LayerRequest<'a> {
 
     fn take_rate(&self, route: &'a CompiledLayer) -> Result<Self::Rate, Self::Rate> {
         let Some(limit) = &route.rules.rate else { return Ok(None) };
-        match limit.take_address(route.address(self.extensions)) {
-            Ok(granted) => Ok(Some(Ok(granted))),
-            Err(refused) => Err(Some(Err(refused))),
-        }
+        let taken = limit.take_address(route.address(self.extensions));
+        taken.map(|granted| Some(Ok(granted))).map_err(|refused| Some(Err(refused)))
     }
 }
 

@@ -31,6 +31,7 @@ use crate::{
         arguments::{Arguments, StatePart},
         describe::Signature,
         parameters::{FromParam, Parameters},
+        reject,
         response::ETag,
     },
 };
@@ -406,10 +407,7 @@ where
     };
     let keys = match K::parse(&call.values, call.request.uri().path()) {
         Ok(keys) => keys,
-        Err(invalid) => {
-            let name = call.route.parameter(invalid.index);
-            return Box::pin(ready(invalid.into_problem(name.as_deref()).into_response()));
-        }
+        Err(invalid) => return reject(call, invalid),
     };
     let gate = match ObjectGate::new(call) {
         Ok(gate) => gate,

@@ -82,10 +82,8 @@ impl<'a> GatedApp<'a> for RequestHead<'a> {
         let Some(limit) = rate.filter(|limit| limit.is_by_address() && !limit.is_shared()) else {
             return Ok(None);
         };
-        match limit.take_address(self.client.address()) {
-            Ok(granted) => Ok(Some(Ok(granted))),
-            Err(refused) => Err(Some(Err(refused))),
-        }
+        let taken = limit.take_address(self.client.address());
+        taken.map(|granted| Some(Ok(granted))).map_err(|refused| Some(Err(refused)))
     }
 }
 
