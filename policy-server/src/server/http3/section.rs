@@ -28,26 +28,26 @@ pub(super) enum SectionFault {
 struct PseudoHeader {
     name: &'static [u8],
     huffman: &'static [u8],
-    is_of_requests: bool,
 }
 
-const fn for_requests(name: &'static [u8], huffman: &'static [u8]) -> PseudoHeader {
-    PseudoHeader { name, huffman, is_of_requests: true }
+const fn header(name: &'static [u8], huffman: &'static [u8]) -> PseudoHeader {
+    PseudoHeader { name, huffman }
 }
 
 const AUTHORITY: usize = 0;
 const METHOD: usize = 1;
 const PATH: usize = 2;
 const SCHEME: usize = 3;
+/// The one of responses.
 const STATUS: usize = 4;
 
 /// Without `:protocol` (RFC 9220), which was not offered, so that clients must not send it.
 const PSEUDO_HEADERS: [PseudoHeader; 5] = [
-    for_requests(b":authority", b"\xb8\x3b\x53\x39\xec\x32\x7d\x7f"),
-    for_requests(b":method", b"\xb9\x49\x53\x39\xe4"),
-    for_requests(b":path", b"\xb9\x58\xd3\x3f"),
-    for_requests(b":scheme", b"\xb8\x82\x4e\x5a\x4b"),
-    PseudoHeader { name: b":status", huffman: b"\xb8\x84\x8d\x36\xa3", is_of_requests: false },
+    header(b":authority", b"\xb8\x3b\x53\x39\xec\x32\x7d\x7f"),
+    header(b":method", b"\xb9\x49\x53\x39\xe4"),
+    header(b":path", b"\xb9\x58\xd3\x3f"),
+    header(b":scheme", b"\xb8\x82\x4e\x5a\x4b"),
+    header(b":status", b"\xb8\x84\x8d\x36\xa3"),
 ];
 
 /// The first seven bits of a Huffman-encoded name that begins with `:`.
@@ -80,8 +80,7 @@ pub(super) fn check(block: &[u8], section: Section) -> Result<(), SectionFault> 
             Field::UnknownPseudo => outcome = Err(SectionFault::Malformed),
             Field::Pseudo(index) => {
                 let is_new = seen.get_mut(index).is_some_and(|seen| !std::mem::replace(seen, true));
-                let is_of_requests = PSEUDO_HEADERS.get(index).is_some_and(|of| of.is_of_requests);
-                if is_past_pseudo || !is_new || !is_of_requests {
+                if is_past_pseudo || !is_new || index == STATUS {
                     outcome = Err(SectionFault::Malformed);
                 }
             }

@@ -14,7 +14,7 @@ use h3::{
     error::Code,
     quic::{self, StreamErrorIncoming, StreamId},
 };
-use quinn::{ReadError, VarInt};
+use quinn::ReadError;
 
 use super::{
     StreamState, code,
@@ -142,13 +142,9 @@ impl Inbound {
     }
 
     pub(super) fn stop_with(&mut self, error: Code) {
-        self.stop(code(error));
-    }
-
-    fn stop(&mut self, error: VarInt) {
         self.is_over = true;
         if let Some(stream) = &mut self.stream {
-            let _ = stream.stop(error);
+            let _ = stream.stop(code(error));
         }
     }
 }
@@ -200,7 +196,7 @@ impl quic::RecvStream for Inbound {
     }
 
     fn stop_sending(&mut self, error_code: u64) {
-        self.stop(VarInt::from_u64(error_code).unwrap_or(VarInt::MAX));
+        self.stop_with(error_code.into());
     }
 
     fn recv_id(&self) -> StreamId {

@@ -11,7 +11,6 @@ use h3::{
     error::Code,
     quic::{self, StreamErrorIncoming, StreamId, WriteBuf},
 };
-use quinn::VarInt;
 
 use super::{ResponseStream, StreamState, code, error::not_written, id};
 
@@ -40,13 +39,9 @@ impl Outbound {
     }
 
     pub(super) fn reset_with(&mut self, error: Code) {
-        self.reset_code(code(error));
-    }
-
-    fn reset_code(&mut self, error: VarInt) {
         self.is_over = true;
         if let Some(stream) = &mut self.stream {
-            let _ = stream.reset(error);
+            let _ = stream.reset(code(error));
         }
     }
 
@@ -82,7 +77,7 @@ impl quic::SendStream<Bytes> for Outbound {
     }
 
     fn reset(&mut self, reset_code: u64) {
-        self.reset_code(VarInt::from_u64(reset_code).unwrap_or(VarInt::MAX));
+        self.reset_with(reset_code.into());
     }
 
     fn send_id(&self) -> StreamId {
