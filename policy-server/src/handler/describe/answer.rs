@@ -130,7 +130,11 @@ impl Signature {
 }
 
 macro_rules! answers {
-    ($([$($generic:tt)*] $Type:ty => $media_type:literal $($field:ident)*;)*) => {$(
+    ($(
+        $(#[$attribute:meta])*
+        [$($generic:tt)*] $Type:ty => $media_type:literal $($field:ident)*;
+    )*) => {$(
+        $(#[$attribute])*
         impl<$($generic)*> Answer for $Type {
             fn describe(reply: &mut Reply) {
                 reply.media_type = Some($media_type);
@@ -151,20 +155,10 @@ answers! {
     [] &'static str => "text/plain";
     [] bytes::Bytes => "application/octet-stream";
     [] Vec<u8> => "application/octet-stream";
-}
-
-#[cfg(feature = "sse")]
-impl<S> Answer for crate::handler::response::sse::Sse<S> {
-    fn describe(reply: &mut Reply) {
-        reply.media_type = Some("text/event-stream");
-    }
-}
-
-#[cfg(feature = "sse")]
-impl<S> Answer for axum::response::sse::KeepAliveStream<S> {
-    fn describe(reply: &mut Reply) {
-        reply.media_type = Some("text/event-stream");
-    }
+    #[cfg(feature = "sse")]
+    [S] crate::handler::response::sse::Sse<S> => "text/event-stream";
+    #[cfg(feature = "sse")]
+    [S] axum::response::sse::KeepAliveStream<S> => "text/event-stream";
 }
 
 impl Answer for () {
