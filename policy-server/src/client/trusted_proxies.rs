@@ -224,10 +224,6 @@ impl CompiledProxies {
     }
 
     /// The report of one of them about a request.
-    ///
-    /// # Errors
-    ///
-    /// The report cannot be read.
     pub(crate) fn read<'a>(&self, headers: &'a HeaderMap) -> Result<Statement<'a>, Refusal> {
         match self.way {
             ForwardedFormat::Forwarded => forwarded(headers, &self.networks),

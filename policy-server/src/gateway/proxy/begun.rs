@@ -25,10 +25,6 @@ pub(super) struct Begun<B> {
 impl<B: Body<Data = Bytes> + Unpin> Begun<B> {
     /// Reads the available frames without waiting for more, so that an error within the first bytes of
     /// a body is found before its head is sent to the client.
-    ///
-    /// # Errors
-    ///
-    /// The error of the body.
     pub(super) async fn read(body: B) -> Result<Self, B::Error> {
         let mut begun = Self { frames: Default::default(), rest: body };
         let mut has_yielded = false;

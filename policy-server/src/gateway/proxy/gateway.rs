@@ -25,10 +25,6 @@ pub(crate) struct Gateway {
 
 impl Gateway {
     /// Checks the settings of a proxy. Reads the CA file; connects to nothing.
-    ///
-    /// # Errors
-    ///
-    /// All problems.
     pub(crate) fn new(location: &str, proxy: &ReverseProxy) -> Result<Self, Vec<StartProblem>> {
         let mut problems = Vec::new();
         let mut problem =

@@ -179,10 +179,6 @@ impl Pool {
     }
 
     /// Opens a connection, or waits for one that another request opens and shares.
-    ///
-    /// # Errors
-    ///
-    /// No connection could be opened.
     pub(super) async fn open(self: &Arc<Self>) -> Result<Lease, SendError> {
         if !self.speaks_http2() {
             return self.connect().await;

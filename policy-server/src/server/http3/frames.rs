@@ -91,10 +91,6 @@ impl Frames {
     }
 
     /// The next piece of the input; `None` when all of it is consumed.
-    ///
-    /// # Errors
-    ///
-    /// The error that ends the stream.
     pub(super) fn read(&mut self, input: &mut Bytes) -> Result<Option<Piece>, Fault> {
         while !input.is_empty() {
             match &mut self.within {

@@ -64,10 +64,6 @@ enum Field {
 }
 
 /// Checks an encoded section.
-///
-/// # Errors
-///
-/// The request is malformed, or cannot be decoded.
 pub(super) fn check(block: &[u8], section: Section) -> Result<(), SectionFault> {
     let mut lines = Lines::new(block).ok_or(SectionFault::Undecodable)?;
     let mut seen = [false; PSEUDO_HEADERS.len()];
