@@ -49,39 +49,29 @@ impl Gateway {
                 StartProblem::new(Rule::TlsFile, location, path).caused_by(error)
             })
         });
-        let upstream = match (upstream, pem.transpose()) {
-            (Ok(upstream), Ok(pem)) => {
-                let transport = Transport::new(&upstream, pem.as_deref(), connect);
-                transport
-                    .map(|transport| (upstream, transport))
-                    .map_err(|problem| problem.at(location, &*proxy.upstream))
-            }
-            (upstream, pem) => {
-                problems.extend(upstream.err());
-                problems.extend(pem.err());
+        let opened = match (upstream, pem.transpose()) {
+            (Ok(upstream), Ok(pem)) => Transport::new(&upstream, pem.as_deref(), connect)
+                .map(|transport| (upstream, transport))
+                .map_err(|problem| vec![problem.at(location, &*proxy.upstream)]),
+            (upstream, pem) => Err(upstream.err().into_iter().chain(pem.err()).collect()),
+        };
+        let (upstream, transport) = match opened {
+            Ok(opened) if problems.is_empty() => opened,
+            opened => {
+                problems.extend(opened.err().into_iter().flatten());
                 return Err(problems);
             }
         };
-        match upstream {
-            Ok((upstream, transport)) if problems.is_empty() => {
-                let connector = transport.connector(proxy.is_http2);
-                let pool = Pool::new(&upstream, connector, true);
-                let websockets = Pool::new(&upstream, transport.connector_of_websockets(), false);
-                let mapping = Mapping::new(&proxy.prefix, upstream);
-                Ok(Self {
-                    mapping: if proxy.strips { mapping.strip_prefix() } else { mapping },
-                    pool: Arc::new(pool),
-                    websockets: Arc::new(websockets),
-                    timeouts: proxy.timeouts,
-                    forwards_session: proxy.forwards_session,
-                })
-            }
-            Ok(_) => Err(problems),
-            Err(problem) => {
-                problems.push(problem);
-                Err(problems)
-            }
-        }
+        let pool = Pool::new(&upstream, transport.connector(proxy.is_http2), true);
+        let websockets = Pool::new(&upstream, transport.connector_of_websockets(), false);
+        let mapping = Mapping::new(&proxy.prefix, upstream);
+        Ok(Self {
+            mapping: if proxy.strips { mapping.strip_prefix() } else { mapping },
+            pool: Arc::new(pool),
+            websockets: Arc::new(websockets),
+            timeouts: proxy.timeouts,
+            forwards_session: proxy.forwards_session,
+        })
     }
 
     /// A notice about settings of the upstream that are permitted but unusual.

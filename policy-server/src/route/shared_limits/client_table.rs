@@ -158,10 +158,6 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
     const NOW: Duration = Duration::from_secs(10_000);
 
-    fn new_held(rate: Rate, clients: usize) -> ClientTable {
-        ClientTable::new(&rate, clients)
-    }
-
     fn take(held: &ClientTable, client: &[u8], now: Duration) -> LocalDecision {
         held.take(client, now, || Ok(()))
     }
@@ -175,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_block_is_used_up_before_the_next_call_of_the_store() {
-        let held = new_held(Rate::per_hour(300), 100);
+        let held = ClientTable::new(&Rate::per_hour(300), 100);
         assert_eq!(take(&held, b"ada", NOW), LocalDecision::Ask { wanted: 3 });
         // One call for a block is in flight.
         assert_eq!(take(&held, b"ada", NOW), LocalDecision::Ask { wanted: 1 });
@@ -191,7 +187,7 @@ mod tests {
     /// Requests that were taken in advance expire with their period.
     #[test]
     fn reserved_requests_expire_with_their_period() {
-        let held = new_held(Rate::per_hour(300), 100);
+        let held = ClientTable::new(&Rate::per_hour(300), 100);
         take(&held, b"ada", NOW);
         let _first = held.learn(b"ada", 3, NOW, TakenRate::new(3, 297, SECOND, NOW));
         let later = NOW + 3600 * SECOND;
@@ -204,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_refusal_holds_until_its_end() {
-        let held = new_held(Rate::per_hour(3), 100);
+        let held = ClientTable::new(&Rate::per_hour(3), 100);
         take(&held, b"ada", NOW);
         let refused = TakenRate::new(0, 0, 5 * SECOND, NOW);
         assert_eq!(held.learn(b"ada", 1, NOW, refused), Err(RateRefusal::new(5 * SECOND)));
@@ -216,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_client_is_admitted_once_in_a_period() {
-        let held = new_held(Rate::per_hour(300), 100);
+        let held = ClientTable::new(&Rate::per_hour(300), 100);
         let no = RateRefusal::new(SECOND);
         let refused = held.take(b"ada", NOW, || Err(no));
         assert_eq!(refused, LocalDecision::Decided(Err(no)));
@@ -239,7 +235,7 @@ mod tests {
             (1..5_usize, 100..400_u32, requests),
             |(many, count, requests)| {
                 let rate = Rate::new(count, Duration::from_millis(1000));
-                let instances: Vec<_> = (0..many).map(|_| new_held(rate, 100)).collect();
+                let instances: Vec<_> = (0..many).map(|_| ClientTable::new(&rate, 100)).collect();
                 let (mut account, mut now) = (Account::EMPTY, NOW);
                 let (mut log, mut refused) = (Vec::new(), 0);
                 for (instance, pause) in requests {
@@ -275,7 +271,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_needed_clients_stay_while_there_is_room() {
-        let held = new_held(Rate::per_second(300), 160);
+        let held = ClientTable::new(&Rate::per_second(300), 160);
         let most = || held.shards.iter().map(|shard| shard.lock().unwrap().len()).max();
         for client in 0..10_000_u32 {
             take(&held, &client.to_le_bytes(), NOW + SECOND * client);
