@@ -59,6 +59,7 @@ async fn query_result(order: Result<Query<Order>, QueryRejection>) -> String {
 
 #[get("/form")]
 #[post("/form")]
+#[delete("/form")]
 #[auth(public)]
 async fn form(Form(order): Form<Order>) -> Form<Order> {
     Form(order)
@@ -213,15 +214,22 @@ async fn a_query_is_read_or_refused() {
 async fn a_form_is_read_from_query_or_body() {
     let client = all();
     assert_eq!(client.get("/form?lamps=2").send().await.text(), "lamps=2");
-    let response = client.post("/form?lamps=2").form(&Order { lamps: 3 }).send().await;
-    assert_eq!(response.text(), "lamps=3");
-    assert_eq!(response.header("content-type"), Some(FORM));
+    assert_eq!(client.head("/form?lamps=2").send().await.status(), 200);
+    for request in [client.post("/form?lamps=2"), client.delete("/form?lamps=2")] {
+        let response = request.form(&Order { lamps: 3 }).send().await;
+        assert_eq!(response.text(), "lamps=3");
+        assert_eq!(response.header("content-type"), Some(FORM));
+    }
     for (response, wanted) in [
         (client.get("/form?lamps=x").send().await, (400, "request.query-invalid")),
         (client.post("/form").send().await, (415, "request.media-type")),
         (post_text("/form", FORM, "lamps=x").await, (422, "request.form-invalid")),
     ] {
         assert_eq!(refusal(&response), (wanted.0, wanted.1.to_owned()));
+    }
+    let mismatch = post_text("/form", FORM, "lamps=x").await.text();
+    for part in [r#""field":"lamps""#, "invalid digit found in string"] {
+        assert!(mismatch.contains(part), "{mismatch}");
     }
 }
 
