@@ -53,23 +53,6 @@ mod tests {
     use super::*;
     use crate::{base::clock::Clock, client::Client, handler::RouteInfo};
 
-    #[tokio::test]
-    async fn an_encoded_body_is_not_parsed_undecoded() {
-        let read_of = async |codings: &[&str]| {
-            let mut request = Request::new(Body::from("1"));
-            for coding in codings {
-                request.headers_mut().append(CONTENT_ENCODING, coding.parse().unwrap());
-            }
-            read(request).await
-        };
-        for plain in [&[][..], &["identity"], &["Identity", "identity"]] {
-            assert_eq!(read_of(plain).await.unwrap(), "1");
-        }
-        for coded in [&["gzip"][..], &["x"], &["identity, br"], &["identity", "gzip"]] {
-            assert!(matches!(read_of(coded).await, Err(BodyRejection::Coded)), "{coded:?}");
-        }
-    }
-
     /// A request with a body of three million bytes, in an app with this limit.
     fn inside(body_limit: u64, reach: Reach) -> Request {
         let mut request = Request::new(Body::from(vec![0; 3_000_000]));
