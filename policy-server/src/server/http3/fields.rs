@@ -74,7 +74,7 @@ fn line(out: &mut Vec<u8>, name: &str, value: &[u8], is_sensitive: bool) {
 }
 
 /// Encodes an integer with a prefix of `bits` bits (RFC 7541 5.1).
-fn integer(out: &mut Vec<u8>, first: u8, bits: u32, value: usize) {
+pub(super) fn integer(out: &mut Vec<u8>, first: u8, bits: u32, value: usize) {
     let most = u8::MAX >> (8 - bits);
     let Some(mut rest) = value.checked_sub(most.into()) else {
         return out.push(first | value as u8);
@@ -116,7 +116,7 @@ fn string(out: &mut Vec<u8>, first: u8, bits: u32, text: &[u8]) {
     }
 }
 
-fn code_of(byte: u8) -> (u32, u8) {
+pub(super) fn code_of(byte: u8) -> (u32, u8) {
     CODES.get(usize::from(byte)).copied().unwrap_or_default()
 }
 
