@@ -276,11 +276,7 @@ fn count<'a>(run: &str, arguments: &[&'a str]) -> Outcome<&'a str> {
 
 /// A hundred pairs of apps with a million requests each.
 fn diff(arguments: &[&str]) -> Outcome {
-    let size = match arguments {
-        [] => "100x1000000",
-        [size] => size,
-        _ => return Err(Failure::new("`diff` takes PAIRSxREQUESTS at most")),
-    };
+    let size = one_or("100x1000000", "diff", "PAIRSxREQUESTS", arguments)?;
     let test = suite("laws", &["--release"], &["manifest::diff::large::", "--nocapture"]);
     command::run(&mut with_env(test, "POLICY_DIFF", size))
 }
@@ -315,22 +311,14 @@ fn browser_diff(arguments: &[&str]) -> Outcome {
 }
 
 fn crash(arguments: &[&str]) -> Outcome {
-    let rounds = match arguments {
-        [] => "100",
-        [rounds] => rounds,
-        _ => return Err(Failure::new("`crash` takes the number of rounds at most")),
-    };
+    let rounds = one_or("100", "crash", "the number of rounds", arguments)?;
     let test = suite("long", &[], &["crash::", "--nocapture"]);
     command::run(&mut with_env(test, "POLICY_CRASH_ROUNDS", rounds))
 }
 
 fn stores(arguments: &[&str]) -> Outcome {
     setup::require(&[POSTGRES, REDIS])?;
-    let seconds = match arguments {
-        [] => "300",
-        [seconds] => seconds,
-        _ => return Err(Failure::new("`stores` takes the number of seconds at most")),
-    };
+    let seconds = one_or("300", "stores", "the number of seconds", arguments)?;
     let named = [
         "histories_of_",
         "nothing_brings_a_deleted_session_back",
@@ -349,11 +337,7 @@ fn stores(arguments: &[&str]) -> Outcome {
 /// One after the other, so that each has the machine to itself.
 fn attack(arguments: &[&str]) -> Outcome {
     setup::require(&[SLOWHTTPTEST])?;
-    let seconds = match arguments {
-        [] => "60",
-        [seconds] => seconds,
-        _ => return Err(Failure::new("`attack` takes the number of seconds at most")),
-    };
+    let seconds = one_or("60", "attack", "the number of seconds", arguments)?;
     let test_arguments = ["attack::", "--include-ignored", "--nocapture", "--test-threads=1"];
     let test = suite("long", &["--release"], &test_arguments);
     command::run(&mut with_env(test, "POLICY_ATTACK_SECONDS", seconds))
@@ -362,11 +346,7 @@ fn attack(arguments: &[&str]) -> Outcome {
 /// h2spec is a program in Go that no distribution has. Build it with `go install
 /// github.com/summerwind/h2spec/cmd/h2spec@v2.6.0` before this run.
 fn h2spec(arguments: &[&str]) -> Outcome {
-    let program = match arguments {
-        [] => "h2spec",
-        [program] => program,
-        _ => return Err(Failure::new("`h2spec` takes the path of the program at most")),
-    };
+    let program = one_or("h2spec", "h2spec", "the path of the program", arguments)?;
     if !command::answers(&mut command::program(program, &["--version"])) {
         return Err(Failure::new(format!(
             "`{program}` does not run\nhelp: install h2spec by `go install \
@@ -378,21 +358,13 @@ fn h2spec(arguments: &[&str]) -> Outcome {
 }
 
 fn soak(arguments: &[&str]) -> Outcome {
-    let seconds = match arguments {
-        [] => "1800",
-        [seconds] => seconds,
-        _ => return Err(Failure::new("`soak` takes the number of seconds at most")),
-    };
+    let seconds = one_or("1800", "soak", "the number of seconds", arguments)?;
     let test = suite("long", &["--release"], &["soak::", "--nocapture"]);
     command::run(&mut with_env(test, "POLICY_SOAK_SECONDS", seconds))
 }
 
 fn object_timing(arguments: &[&str]) -> Outcome {
-    let rounds = match arguments {
-        [] => "20000",
-        [rounds] => rounds,
-        _ => return Err(Failure::new("`object-timing` takes the number of rounds at most")),
-    };
+    let rounds = one_or("20000", "object-timing", "the number of rounds", arguments)?;
     let test = suite("long", &["--release"], &["object_timing::", "--nocapture"]);
     command::run(&mut with_env(test, "POLICY_TIMING_ROUNDS", rounds))
 }
@@ -437,11 +409,7 @@ fn guide(arguments: &[&str]) -> Outcome {
 
 /// Each test run has a minute of it, with the same seed.
 fn schemathesis(arguments: &[&str]) -> Outcome {
-    let seconds = match arguments {
-        [] => "600",
-        [seconds] => seconds,
-        _ => return Err(Failure::new("`schemathesis` takes the number of seconds at most")),
-    };
+    let seconds = one_or("600", "schemathesis", "the number of seconds", arguments)?;
     setup::require(&[NODE, NPM, PYTHON])?;
     setup::peers()?;
     let packages = ["test", "--package", "tasks", "--package", "accounts", "--test", "service"];
@@ -536,6 +504,15 @@ fn bench(arguments: &[&str]) -> Outcome {
 
 fn instructions(arguments: &[&str]) -> Outcome {
     bench(&[&["budget"], arguments].concat())
+}
+
+/// The only argument, or this default.
+fn one_or<'a>(default: &'a str, run: &str, what: &str, arguments: &[&'a str]) -> Outcome<&'a str> {
+    match arguments {
+        [] => Ok(default),
+        [one] => Ok(one),
+        _ => Err(Failure::new(format!("`{run}` takes {what} at most"))),
+    }
 }
 
 fn no_arguments(name: &str, arguments: &[&str]) -> Outcome {

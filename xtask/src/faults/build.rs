@@ -12,6 +12,7 @@ use super::{
 use crate::{
     Failure, Outcome,
     command::{Captured, capture},
+    project,
     totals::failed_test,
 };
 
@@ -45,17 +46,11 @@ pub(super) struct BuildError {
 #[serde(tag = "reason")]
 enum Message {
     #[serde(rename = "compiler-artifact")]
-    Artifact { manifest_path: PathBuf, target: BuiltTarget, executable: Option<PathBuf> },
+    Artifact { manifest_path: PathBuf, target: project::Target, executable: Option<PathBuf> },
     #[serde(rename = "compiler-message")]
     Diagnostic { message: Diagnostic },
     #[serde(other)]
     Other,
-}
-
-#[derive(Deserialize)]
-struct BuiltTarget {
-    name: String,
-    kind: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -116,9 +111,9 @@ impl Binaries {
             match serde_json::from_str(line) {
                 Ok(Message::Artifact { manifest_path, target, executable }) => {
                     let Some(executable) = executable else { continue };
-                    let is_a = |kind: &str| target.kind.iter().any(|known| known == kind);
-                    let test = is_a("test").then_some(target.name);
-                    if test.is_some() || is_a("lib") {
+                    let is_library = target.is_a("lib");
+                    let test = target.is_a("test").then_some(target.name);
+                    if test.is_some() || is_library {
                         let folder = manifest_path.parent().unwrap_or(&manifest_path).to_owned();
                         let target = Target { package: package.to_owned(), test };
                         self.0.insert(target, Binary { executable, folder });
