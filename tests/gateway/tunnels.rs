@@ -251,54 +251,40 @@ impl Scheme for Basic {
     }
 }
 
+/// A layer around the app neither hides the credential from a scheme nor gives one.
 #[tokio::test]
 async fn tunnels_ask_for_credentials_as_a_proxy_does() {
     let (target, _serving) = target().await;
-    let tunnel = Tunnel::to([target.to_string()]).auth(AuthRequirement::scheme::<Basic>());
-    let server = Running::start(app().scheme(Basic).tunnel(tunnel.private(LOOPBACK))).await;
-    let text = target.to_string();
-    for fields in [
-        &[][..],
-        &["proxy-authorization: Basic eDp5"],
-        // For the target of the tunnel, not for this server.
-        &["authorization: Basic YWRhOjEyMw=="],
-    ] {
-        let response = server.response(connect(&text, fields)).await;
-        assert_eq!(response.problem(), (407, "tunnel.credentials".to_owned()), "{fields:?}");
-        assert_eq!(response.header("proxy-authenticate"), Some("Basic realm=\"tunnel\""));
-        assert_eq!(response.header("www-authenticate"), None);
+    let app = || {
+        let tunnel = Tunnel::to([target.to_string()]).auth(AuthRequirement::scheme::<Basic>());
+        app().scheme(Basic).tunnel(tunnel.private(LOOPBACK))
+    };
+    let writing = MapRequestLayer::new(|mut request: Request| {
+        let credential = ::http::HeaderValue::from_static("Basic YWRhOjEyMw==");
+        request.headers_mut().insert("proxy-authorization", credential);
+        request
+    });
+    for app in [app(), app().layer(writing)] {
+        let server = Running::start(app).await;
+        for fields in [
+            &[][..],
+            &["proxy-authorization: Basic eDp5"],
+            // For the target of the tunnel, not for this server.
+            &["authorization: Basic YWRhOjEyMw=="],
+        ] {
+            let response = server.response(connect(&target.to_string(), fields)).await;
+            assert_eq!(response.problem(), (407, "tunnel.credentials".to_owned()), "{fields:?}");
+            assert_eq!(response.header("proxy-authenticate"), Some("Basic realm=\"tunnel\""));
+            assert_eq!(response.header("www-authenticate"), None);
+        }
+        open_tunnel(&server, target, &["proxy-authorization: Basic YWRhOjEyMw=="]).await;
     }
-    open_tunnel(&server, target, &["proxy-authorization: Basic YWRhOjEyMw=="]).await;
 }
 
 #[post("/token")]
 #[auth(public)]
 async fn token(tokens: Tokens, scope: String) -> Result<String, Problem> {
     Ok(tokens.issue(&Identity::new("ada").scopes([scope]))?.access_token)
-}
-
-/// A layer around the app neither hides the credential from a scheme nor gives one.
-#[tokio::test]
-async fn tunnels_behind_layers_ask_for_the_credential_that_was_sent() {
-    let (target, _serving) = target().await;
-    let tunnel = Tunnel::to([target.to_string()]).auth(AuthRequirement::scheme::<Basic>());
-    let writing = MapRequestLayer::new(|mut request: Request| {
-        let credential = ::http::HeaderValue::from_static("Basic YWRhOjEyMw==");
-        request.headers_mut().insert("proxy-authorization", credential);
-        request
-    });
-    let app = app().scheme(Basic).tunnel(tunnel.private(LOOPBACK)).layer(writing);
-    let server = Running::start(app).await;
-    for fields in [
-        &[][..],
-        &["proxy-authorization: Basic eDp5"],
-        // For the target of the tunnel, not for this server.
-        &["authorization: Basic YWRhOjEyMw=="],
-    ] {
-        let response = server.response(connect(&target.to_string(), fields)).await;
-        assert_eq!(response.problem(), (407, "tunnel.credentials".to_owned()), "{fields:?}");
-    }
-    open_tunnel(&server, target, &["proxy-authorization: Basic YWRhOjEyMw=="]).await;
 }
 
 #[tokio::test]
