@@ -4,15 +4,12 @@ use std::net::SocketAddr;
 
 use policy_server::{AuthRequirement, Metrics, TrustedProxies, prelude::*, tokens::SecretKey};
 use policy_tests::{
+    handlers::hello,
     http::{Connection, Running, exchange, request},
     log::Log,
 };
 
 use crate::Exposition;
-
-#[get("/hello")]
-#[auth(public)]
-async fn hello() {}
 
 #[post("/token")]
 #[auth(public)]

@@ -2,12 +2,9 @@
 
 use metrics::{Unit, counter, describe_histogram, gauge, histogram, with_local_recorder};
 use policy_server::{GlobalRecorder, Metrics, prelude::*};
+use policy_tests::handlers::hello;
 
 use crate::{openmetrics::Exposition, read};
-
-#[get("/hello")]
-#[auth(public)]
-async fn hello() {}
 
 /// In a test, the recorder of a thread is what is global in a program.
 #[test]

@@ -12,6 +12,7 @@ use policy_server::{
 use policy_tests::{
     authority::Authority,
     folder::Folder,
+    handlers::{elevate, logout, refresh},
     http::{Running, exchange, request, until},
     redis::Redis,
 };
@@ -35,18 +36,6 @@ async fn login(user: String, sessions: Sessions) -> Result<(), Problem> {
     Ok(sessions.login(user).await?)
 }
 
-#[post("/elevate")]
-#[auth(session)]
-async fn elevate(session: Session) -> Result<(), Problem> {
-    Ok(session.elevate()?)
-}
-
-#[post("/logout")]
-#[auth(session)]
-async fn logout(session: Session) {
-    session.logout();
-}
-
 #[post("/revoke/{user}")]
 #[auth(public)]
 async fn revoke(user: String, sessions: Sessions) -> Result<(), Problem> {
@@ -65,15 +54,6 @@ async fn everyone(sessions: Sessions) -> Result<(), Problem> {
 #[auth(public)]
 async fn token(tokens: Tokens) -> Result<policy_server::tokens::IssuedTokens, CredentialError> {
     tokens.login(Identity::new("ada")).await
-}
-
-#[post("/refresh")]
-#[auth(public)]
-async fn refresh(
-    tokens: Tokens,
-    body: String,
-) -> Result<policy_server::tokens::IssuedTokens, CredentialError> {
-    tokens.refresh(&body).await
 }
 
 #[get("/rated")]

@@ -4,6 +4,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf, process::Command};
 
 use policy_server::{Metrics, Problem, prelude::*};
 use policy_tests::{
+    handlers::hello,
     http::{self, Connection, request},
     program::Program,
 };
@@ -21,12 +22,6 @@ async fn order(id: u64) -> Result<String, Problem> {
         0 => Err(Problem::internal("the disk is gone")),
         _ => Ok(id.to_string()),
     }
-}
-
-#[get("/hello")]
-#[auth(public)]
-async fn hello() -> &'static str {
-    "hello"
 }
 
 const CLIENTS: u64 = 8;
