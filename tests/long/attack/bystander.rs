@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use policy_tests::http::{Connection, request};
+use policy_tests::http::Connection;
 
 use super::length;
 
@@ -51,17 +51,12 @@ async fn ask(address: SocketAddr, is_over: &AtomicBool) -> Vec<Duration> {
     while !is_over.load(Relaxed) || times.is_empty() {
         let begun = Instant::now();
         if times.len() % 10 == 0 {
-            hello(&mut Connection::open(address).await).await;
+            super::ask(&mut Connection::open(address).await).await;
         } else {
-            hello(&mut kept).await;
+            super::ask(&mut kept).await;
         }
         times.push(begun.elapsed());
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     times
-}
-
-async fn hello(connection: &mut Connection) {
-    connection.send(request("GET /hello", &[])).await;
-    assert_eq!(connection.response().await.text(), "hello");
 }

@@ -3,7 +3,7 @@
 use std::{process::Stdio, time::Instant};
 
 use super::*;
-use crate::attack::{http::request, process::succeeds};
+use crate::attack::process::succeeds;
 
 const NAME: &str = "attack::crowd::a_crowd_of_idle_and_busy_connections_is_served";
 
@@ -31,11 +31,6 @@ async fn open_used(server: &ServerProcess) -> Connection {
     let mut connection = Connection::open(server.address).await;
     ask(&mut connection).await;
     connection
-}
-
-async fn ask(connection: &mut Connection) {
-    connection.send(request("GET /hello", &[])).await;
-    assert_eq!(connection.response().await.text(), "hello");
 }
 
 async fn be_clients() {

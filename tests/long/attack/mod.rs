@@ -49,6 +49,11 @@ async fn be_server() {
     app.serve("127.0.0.1:0").await.expect("a server");
 }
 
+async fn ask(connection: &mut Connection) {
+    connection.send(http::request("GET /hello", &[])).await;
+    assert_eq!(connection.response().await.text(), "hello");
+}
+
 /// A server that has served many connections at once, and the memory that these took while open,
 /// which is the unit for other measurements.
 async fn busy_server(test: &str) -> (ServerProcess, usize) {
@@ -57,8 +62,7 @@ async fn busy_server(test: &str) -> (ServerProcess, usize) {
     let mut connections = Vec::new();
     for _ in 0..500 {
         let mut connection = Connection::open(server.address).await;
-        connection.send(http::request("GET /hello", &[])).await;
-        assert_eq!(connection.response().await.text(), "hello");
+        ask(&mut connection).await;
         connections.push(connection);
     }
     let taken = server.memory().saturating_sub(before);
