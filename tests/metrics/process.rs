@@ -10,7 +10,7 @@ use policy_server::{
     tokens::{SecretKey, TokenKeys},
 };
 use policy_tests::{
-    authority::Authority,
+    authority::{Authority, trusting},
     folder::Folder,
     handlers::{elevate, logout, refresh},
     http::{Running, exchange, request, until},
@@ -21,7 +21,7 @@ use tokio::{
     net::TcpStream,
     sync::{Mutex, MutexGuard},
 };
-use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::aws_lc_rs};
+use tokio_rustls::rustls::ALL_VERSIONS;
 
 use crate::read;
 
@@ -224,14 +224,7 @@ async fn certificates_keys_and_lists_that_are_replaced_are_counted() {
 
 /// A client of HTTP/3.
 fn client_that_trusts(authority: &Authority) -> Endpoint {
-    let mut roots = RootCertStore::empty();
-    roots.add(authority.certificate()).unwrap();
-    let mut tls = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    tls.alpn_protocols = vec![b"h3".to_vec()];
+    let tls = trusting(authority.certificate(), ALL_VERSIONS, &["h3"]);
     let mut client = Endpoint::client("127.0.0.1:0".parse().unwrap()).unwrap();
     let config = QuicClientConfig::try_from(tls).unwrap();
     client.set_default_client_config(quinn::ClientConfig::new(Arc::new(config)));

@@ -3,6 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
@@ -12,7 +13,10 @@ use rcgen::{
     KeyPair, PublicKeyData,
 };
 use sha2::{Digest, Sha256};
-use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::{
+    ClientConfig, RootCertStore, SupportedProtocolVersion, crypto::aws_lc_rs,
+    pki_types::CertificateDer,
+};
 
 pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -72,6 +76,23 @@ impl Authority {
         let leaf = params.signed_by(&key, &self.0).expect("a certificate");
         IssuedTokens { der: leaf.der().clone(), certificate: leaf.pem(), key: key.serialize_pem() }
     }
+}
+
+/// A client that trusts an authority, and offers these protocols.
+pub fn trusting(
+    authority: CertificateDer<'static>,
+    versions: &[&'static SupportedProtocolVersion],
+    alpn: &[&str],
+) -> ClientConfig {
+    let mut roots = RootCertStore::empty();
+    roots.add(authority).expect("an authority");
+    let mut config = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        .with_protocol_versions(versions)
+        .expect("versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
+    config
 }
 
 /// A certificate with its key.

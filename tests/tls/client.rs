@@ -2,6 +2,7 @@
 
 use std::{io, sync::Arc};
 
+use policy_tests::authority::trusting;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -10,8 +11,7 @@ use tokio_rustls::{
     TlsConnector,
     client::TlsStream,
     rustls::{
-        ClientConfig, RootCertStore, SupportedProtocolVersion,
-        crypto::aws_lc_rs,
+        ALL_VERSIONS, ClientConfig, SupportedProtocolVersion,
         pki_types::{CertificateDer, pem::PemObject},
         version,
     },
@@ -23,14 +23,8 @@ pub(super) type Stream = TlsStream<TcpStream>;
 
 /// The configuration of a client that trusts the authority of a development certificate in this folder.
 pub(super) fn trusting_development(folder: &Path) -> ClientConfig {
-    let mut roots = RootCertStore::empty();
     let authority = CertificateDer::from_pem_file(folder.join("authority.pem"));
-    roots.add(authority.expect("an authority")).expect("an authority");
-    ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
-        .with_safe_default_protocol_versions()
-        .expect("versions")
-        .with_root_certificates(roots)
-        .with_no_client_auth()
+    trusting(authority.expect("an authority"), ALL_VERSIONS, &[])
 }
 
 /// It keeps its sessions, and resumes them when it can.
@@ -47,16 +41,7 @@ impl Client {
         versions: &[&'static SupportedProtocolVersion],
         alpn: &[&str],
     ) -> Self {
-        let mut roots = RootCertStore::empty();
-        roots.add(authority).expect("an authority");
-        let provider = Arc::new(aws_lc_rs::default_provider());
-        let mut config = ClientConfig::builder_with_provider(provider)
-            .with_protocol_versions(versions)
-            .expect("versions")
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
-        Self(TlsConnector::from(Arc::new(config)))
+        Self(TlsConnector::from(Arc::new(trusting(authority, versions, alpn))))
     }
 
     pub(super) async fn try_connect(&self, address: SocketAddr, name: &str) -> io::Result<Stream> {

@@ -9,10 +9,11 @@ use hyper::{
     client::conn::{http1, http2},
 };
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use policy_tests::authority::trusting;
 use tokio::net::TcpStream;
 use tokio_rustls::{
     TlsConnector,
-    rustls::{ClientConfig, RootCertStore, crypto::aws_lc_rs, pki_types::CertificateDer},
+    rustls::{ALL_VERSIONS, pki_types::CertificateDer},
 };
 
 use super::*;
@@ -69,16 +70,8 @@ impl Client {
         authority: CertificateDer<'static>,
         is_http2: bool,
     ) -> Self {
-        let mut roots = RootCertStore::empty();
-        roots.add(authority).expect("an authority");
-        let provider = Arc::new(aws_lc_rs::default_provider());
-        let mut config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .expect("versions")
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        let protocol = if is_http2 { &b"h2"[..] } else { b"http/1.1" };
-        config.alpn_protocols = vec![protocol.to_vec()];
+        let protocol = if is_http2 { "h2" } else { "http/1.1" };
+        let config = trusting(authority, ALL_VERSIONS, &[protocol]);
         Self { address, tls: TlsConnector::from(Arc::new(config)), is_http2, sender: None }
     }
 
