@@ -41,13 +41,13 @@ type Servers = Arc<Mutex<HashMap<String, SocketAddr>>>;
 impl TlsFront {
     /// Listens on a free port of the loopback interface.
     pub async fn start(hosts: &[&str]) -> Result<Self, Failure> {
-        let (config, authority_hash) = identity(hosts)?;
+        let (config, authority) = identity(hosts)?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let port = listener.local_addr()?.port();
         let servers = Servers::default();
         let acceptor = TlsAcceptor::from(Arc::new(config));
         let accepting = tokio::spawn(accept(listener, acceptor, Arc::clone(&servers)));
-        Ok(Self { port, authority_hash, servers, accepting })
+        Ok(Self { port, authority_hash: authority.key_hash(), servers, accepting })
     }
 
     /// The origin of a host, as browsers write it.
@@ -78,8 +78,8 @@ impl Drop for TlsFront {
     }
 }
 
-/// A certificate for the hosts by a new authority, and the hash of the authority's public key.
-pub fn identity(hosts: &[&str]) -> Result<(ServerConfig, String), Failure> {
+/// A certificate for the hosts by a new authority.
+pub fn identity(hosts: &[&str]) -> Result<(ServerConfig, Authority), Failure> {
     let authority = Authority::new();
     let leaf = authority.issue(hosts);
     let chain = vec![leaf.der, authority.certificate()];
@@ -89,7 +89,7 @@ pub fn identity(hosts: &[&str]) -> Result<(ServerConfig, String), Failure> {
         .with_no_client_auth()
         .with_single_cert(chain, key)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok((config, authority.key_hash()))
+    Ok((config, authority))
 }
 
 async fn accept(listener: TcpListener, acceptor: TlsAcceptor, servers: Servers) {

@@ -52,14 +52,14 @@ struct Noted {
 
 impl Server {
     pub(crate) fn start(hosts: &[&str]) -> Result<Self, Failure> {
-        let (config, authority_hash) = tls::identity(hosts)?;
+        let (config, authority) = tls::identity(hosts)?;
         let acceptor = TlsAcceptor::from(Arc::new(config));
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))?;
         let port = listener.local_addr()?.port();
         let cases = Cases::default();
         runtime.spawn(accept(listener, port, acceptor, Arc::clone(&cases)));
-        Ok(Self { port, authority_hash, cases, _runtime: runtime })
+        Ok(Self { port, authority_hash: authority.key_hash(), cases, _runtime: runtime })
     }
 
     pub(crate) fn port(&self) -> u16 {

@@ -9,21 +9,17 @@ use http_body_util::{BodyExt, StreamBody, combinators::BoxBody};
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use policy_server::{Limits, Policies, ReverseProxy};
-use policy_tests::frames::{PING, SETTINGS, frame};
-use rcgen::{CertificateParams, KeyPair};
+use policy_tests::{
+    folder::Folder,
+    frames::{PING, SETTINGS, frame},
+    tls::identity,
+};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
     sync::mpsc,
 };
-use tokio_rustls::{
-    TlsAcceptor,
-    rustls::{
-        ServerConfig,
-        crypto::aws_lc_rs,
-        pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
-    },
-};
+use tokio_rustls::{TlsAcceptor, rustls::ServerConfig};
 
 use super::{
     Running, Upstream,
@@ -31,37 +27,21 @@ use super::{
     start,
 };
 
-/// A self-signed certificate for these names, with its PEM in a file.
+/// A certificate for these names, with its authority in a file.
 struct Certificate {
     config: ServerConfig,
     pem: PathBuf,
+    _folder: Folder,
 }
 
 impl Certificate {
-    fn new(test: &str, names: &[&str]) -> Self {
-        let key = KeyPair::generate().expect("a key");
-        let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
-        let certificate =
-            CertificateParams::new(names).expect("names").self_signed(&key).expect("a certificate");
-        let pem =
-            std::env::temp_dir().join(format!("policy-proxy-{test}-{}.pem", std::process::id()));
-        let text = data_encoding::BASE64.encode(certificate.der());
-        let text = format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n");
-        std::fs::write(&pem, text).expect("a file");
-        let private = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
-        let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
-            .with_safe_default_protocol_versions()
-            .expect("versions")
-            .with_no_client_auth()
-            .with_single_cert(vec![certificate.der().clone()], private)
-            .expect("a certificate and its key");
-        Self { config, pem }
-    }
-}
-
-impl Drop for Certificate {
-    fn drop(&mut self) {
-        let _gone = std::fs::remove_file(&self.pem);
+    fn new(names: &[&str]) -> Self {
+        let (mut config, authority) = identity(names).expect("a certificate");
+        config.alpn_protocols.clear();
+        let folder = Folder::new().expect("a folder");
+        let pem = folder.path().join("authority.pem");
+        std::fs::write(&pem, authority.pem()).expect("a file");
+        Self { config, pem, _folder: folder }
     }
 }
 
@@ -191,12 +171,12 @@ async fn http2_is_spoken_without_asking_where_the_app_says_so() {
 
 #[tokio::test]
 async fn over_tls_the_upstream_chooses_the_version() {
-    for (test, protocols, version) in [
-        ("both", &[&b"h2"[..], b"http/1.1"][..], Version::HTTP_2),
-        ("one", &[b"http/1.1"], Version::HTTP_11),
-        ("none", &[], Version::HTTP_11),
+    for (protocols, version) in [
+        (&[&b"h2"[..], b"http/1.1"][..], Version::HTTP_2),
+        (&[b"http/1.1"], Version::HTTP_11),
+        (&[], Version::HTTP_11),
     ] {
-        let mut certificate = Certificate::new(test, &["localhost"]);
+        let mut certificate = Certificate::new(&["localhost"]);
         certificate.config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
         let (address, mut got) = upstream(Some(certificate.config.clone()), false).await;
         let origin = format!("https://localhost:{}", address.port());
@@ -213,8 +193,8 @@ async fn over_tls_the_upstream_chooses_the_version() {
 
 #[tokio::test]
 async fn an_upstream_with_another_certificate_is_502() {
-    let certificate = Certificate::new("names", &["other.example"]);
-    let trusted = Certificate::new("trusted", &["localhost"]);
+    let certificate = Certificate::new(&["other.example"]);
+    let trusted = Certificate::new(&["localhost"]);
     let (address, mut got) = upstream(Some(certificate.config.clone()), false).await;
     let origin = format!("https://localhost:{}", address.port());
     for proxy in [
@@ -231,7 +211,7 @@ async fn an_upstream_with_another_certificate_is_502() {
 
 #[tokio::test]
 async fn an_upstream_without_http2_is_502_where_nothing_else_will_do() {
-    let certificate = Certificate::new("old", &["localhost"]);
+    let certificate = Certificate::new(&["localhost"]);
     let (address, _got) = upstream(Some(certificate.config.clone()), false).await;
     let origin = format!("https://localhost:{}", address.port());
     let proxy =
