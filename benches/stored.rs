@@ -29,9 +29,6 @@ fn main() -> Result<(), Error> {
             .routes(routes![login, session]);
         let server = app.bind(format!("127.0.0.1:{port}")).await?;
         // On a worker's own thread, like the peers.
-        match tokio::spawn(server.run()).await {
-            Ok(result) => result,
-            Err(error) => Err(Error::Io(std::io::Error::other(error))),
-        }
+        tokio::spawn(server.run()).await.map_err(std::io::Error::other)?
     })
 }
