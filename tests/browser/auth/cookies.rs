@@ -69,7 +69,7 @@ fn a_login_changes_the_id_and_a_logout_takes_the_cookie_away() -> Result<(), Fai
         let kept = the_cookie(&browser)?;
         assert_eq!(kept["value"], old["value"], "a late response takes no newer cookie away");
     }
-    assert_eq!(shop.arrival("/me").cookies.matches("__Host-sid=").count(), 1);
+    assert_eq!(shop.arrivals.first("/me").cookies.matches("__Host-sid=").count(), 1);
     Ok(())
 }
 
@@ -93,7 +93,7 @@ fn a_sibling_host_cannot_plant_a_session() -> Result<(), Failure> {
     }
     browser.goto(&shop.api())?;
     assert_eq!(call(&browser, &shop, "GET", "/me")?[0], 401);
-    assert_eq!(shop.arrival("/me").cookies, "planted=1");
+    assert_eq!(shop.arrivals.first("/me").cookies, "planted=1");
     Ok(())
 }
 
@@ -109,7 +109,7 @@ fn two_session_cookies_are_refused() -> Result<(), Failure> {
     plant(&browser, &shop, &format!("sid={id}; Domain=shop.example; Path=/me; Secure"))?;
     browser.goto(&shop.api())?;
     assert_eq!(call(&browser, &shop, "GET", "/me")?[0], 401);
-    let cookies = shop.arrival("/me").cookies;
+    let cookies = shop.arrivals.first("/me").cookies;
     assert_eq!(cookies.matches("sid=").count(), 2, "{cookies}");
     assert!(cookies.starts_with(&format!("sid={id}; ")), "the planted one first: {cookies}");
     Ok(())

@@ -55,20 +55,20 @@ fn both_use_the_shop(
     };
     assert_eq!(call(granted, "POST", "/login/ada", json!({}))?, json!([200, "ada"]));
     assert_eq!(call(granted, "GET", "/me", json!({}))?, json!([200, "ada"]));
-    let arrival = shop.arrival("/me");
+    let arrival = shop.arrivals.first("/me");
     assert_eq!(arrival.origin.as_deref(), Some(granted));
     assert!(arrival.has_session_cookie());
 
     assert_eq!(call(granted, "POST", "/transfer?without", json!({}))?[0], 403);
-    assert_eq!(shop.arrival("/transfer?without").refused_with(), (403, "csrf.token"));
+    assert_eq!(shop.arrivals.first("/transfer?without").refused_with(), (403, "csrf.token"));
     let token = token_in(&call(granted, "GET", "/csrf", json!({}))?)?;
     let transferred = call(granted, "POST", "/transfer", token)?;
     assert_eq!(transferred, json!([200, "transferred"]));
 
     assert_eq!(call(other, "GET", "/me?other", json!({}))?, json!(["TypeError"]));
-    assert_eq!(shop.arrival("/me?other").origin.as_deref(), Some(other));
+    assert_eq!(shop.arrivals.first("/me?other").origin.as_deref(), Some(other));
     assert_eq!(call(other, "POST", "/transfer-by-origin", json!({}))?, json!(["TypeError"]));
-    assert_eq!(shop.arrival("/transfer-by-origin").refused_with(), (403, "csrf.origin"));
+    assert_eq!(shop.arrivals.first("/transfer-by-origin").refused_with(), (403, "csrf.origin"));
     assert_eq!(shop.transfers(), 1);
     Ok(())
 }

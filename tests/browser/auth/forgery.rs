@@ -20,14 +20,14 @@ fn a_forged_form_arrives_without_a_lax_cookie_and_a_link_with_it() -> Result<(),
     browser.goto(&shop.evil())?;
     // The cookie is withheld even where nothing else protects.
     browser.submit(&format!("{}/transfer-unprotected", shop.api()))?;
-    let form = shop.arrival("/transfer-unprotected");
+    let form = shop.arrivals.first("/transfer-unprotected");
     assert_eq!(form.origin, Some(shop.evil()));
     assert!(!form.has_session_cookie());
     assert_eq!((form.status, shop.transfers()), (401, 0));
 
     browser.goto(&shop.evil())?;
     follow(&browser, &format!("{}/me", shop.api()))?;
-    let link = shop.arrival("/me");
+    let link = shop.arrivals.first("/me");
     assert_eq!(link.fetch_site.as_deref(), Some("cross-site"));
     assert!(link.has_session_cookie());
     assert_eq!(link.status, 200);
@@ -47,7 +47,7 @@ fn a_forged_form_with_the_cookie_fails_at_the_gate_alone() -> Result<(), Failure
         for path in ["/transfer", "/transfer-by-origin", "/transfer-unprotected"] {
             browser.goto(&page)?;
             browser.submit(&format!("{}{path}", shop.api()))?;
-            let arrival = shop.arrival(path);
+            let arrival = shop.arrivals.first(path);
             assert_eq!(arrival.origin.as_ref(), Some(&page), "{path}");
             assert!(arrival.has_session_cookie(), "{path}");
             sent.push((path, arrival.status, arrival.code, shop.transfers()));
@@ -81,7 +81,7 @@ fn a_form_of_the_app_passes_with_its_csrf_token() -> Result<(), Failure> {
     {
         browser.goto(&format!("{}/form", shop.api()))?;
         browser.leave(&format!("{before}{SUBMIT}"), &json!(target))?;
-        let arrival = shop.arrival(target);
+        let arrival = shop.arrivals.first(target);
         assert_eq!(arrival.origin.as_deref(), Some("null"), "{target}");
         assert_eq!(arrival.fetch_site.as_deref(), Some("same-origin"), "{target}");
         assert_eq!(arrival.refused_with(), (status, code), "{target}");
@@ -98,7 +98,7 @@ fn a_forged_form_cannot_log_in() -> Result<(), Failure> {
     let browser = shop.browser()?;
     browser.goto(&shop.evil())?;
     browser.submit(&format!("{}/login/mallory", shop.api()))?;
-    assert_eq!(shop.arrival("/login/mallory").refused_with(), (403, "csrf.origin"));
+    assert_eq!(shop.arrivals.first("/login/mallory").refused_with(), (403, "csrf.origin"));
     browser.goto(&shop.api())?;
     assert_eq!(browser.cookies()?, [Value::Null; 0]);
     Ok(())
@@ -120,7 +120,7 @@ fn a_form_that_is_sent_on_by_a_page_of_ours_stays_a_forgery() -> Result<(), Fail
     ] {
         browser.goto(&shop.evil())?;
         browser.submit(&through)?;
-        let arrival = shop.arrival(target);
+        let arrival = shop.arrivals.first(target);
         assert_eq!(arrival.origin, Some(origin), "{target}");
         assert_eq!(arrival.fetch_site.as_deref(), Some("cross-site"), "{target}");
         assert!(arrival.has_session_cookie(), "{target}");
@@ -199,7 +199,7 @@ fn whatever_a_page_of_another_site_sends_changes_nothing() -> Result<(), Failure
     browser.run(EVERY_WAY, &json!(format!("{}/transfer-by-origin", shop.api())))?;
     let mut with_cookie = 0;
     for way in READING.into_iter().chain(WRITING) {
-        let arrival = shop.arrival(&format!("/transfer-by-origin?{way}"));
+        let arrival = shop.arrivals.first(&format!("/transfer-by-origin?{way}"));
         assert_eq!(arrival.fetch_site.as_deref(), Some("cross-site"), "{way}");
         with_cookie += usize::from(arrival.has_session_cookie());
         let writes = WRITING.contains(&way);

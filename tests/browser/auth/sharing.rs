@@ -12,16 +12,16 @@ fn a_granted_page_of_the_same_site_acts_for_the_user_with_the_token() -> Result<
     assert_eq!(call(&browser, &shop, "GET", "/me")?, json!([200, "ada"]));
     let refused = call(&browser, &shop, "POST", "/transfer?without")?;
     assert_eq!(refused[0], 403);
-    assert_eq!(shop.arrival("/transfer?without").refused_with(), (403, "csrf.token"));
+    assert_eq!(shop.arrivals.first("/transfer?without").refused_with(), (403, "csrf.token"));
     let token = token(&browser, &shop)?;
     for method in ["POST", "PUT"] {
         let target = format!("/transfer?{method}");
         let response = call_with(&browser, &shop, method, &target, &token)?;
         assert_eq!(response, json!([200, "transferred"]), "{method}");
-        assert_eq!(shop.methods(&target), ["OPTIONS", method]);
+        assert_eq!(shop.arrivals.methods(&target), ["OPTIONS", method]);
     }
     assert_eq!(shop.transfers(), 2);
-    let arrival = shop.arrival("/me");
+    let arrival = shop.arrivals.first("/me");
     assert_eq!(arrival.fetch_site.as_deref(), Some("same-site"));
     assert_eq!(arrival.origin, Some(shop.app()));
     Ok(())
@@ -46,7 +46,7 @@ fn a_page_of_another_site_neither_reads_nor_changes_anything() -> Result<(), Fai
     ] {
         let target = format!("{path}?simple-{method}");
         assert_eq!(call(&browser, &shop, method, &target)?, json!(["TypeError"]), "{target}");
-        let arrival = shop.arrival(&target);
+        let arrival = shop.arrivals.first(&target);
         match method {
             "GET" => {
                 assert_eq!((arrival.status, arrival.has_session_cookie()), (200, true), "{target}");
@@ -55,13 +55,13 @@ fn a_page_of_another_site_neither_reads_nor_changes_anything() -> Result<(), Fai
                 assert_eq!(arrival.refused_with(), (403, "csrf.origin"), "{target}");
                 assert!(arrival.has_session_cookie(), "{target}");
             }
-            _ => assert_eq!(shop.methods(&target), ["OPTIONS"]),
+            _ => assert_eq!(shop.arrivals.methods(&target), ["OPTIONS"]),
         }
         // If a header requires a preflight, only the preflight arrives.
         let target = format!("{path}?preflighted-{method}");
         let response = call_with(&browser, &shop, method, &target, &stolen)?;
         assert_eq!(response, json!(["TypeError"]), "{target}");
-        assert_eq!(shop.methods(&target), ["OPTIONS"], "{target}");
+        assert_eq!(shop.arrivals.methods(&target), ["OPTIONS"], "{target}");
     }
     assert_eq!(shop.transfers(), 0);
     browser.goto(&shop.api())?;
@@ -88,14 +88,14 @@ fn a_granted_page_reads_the_reason_of_unrouted_requests() -> Result<(), Failure>
         let response = call_with(&browser, &shop, method, path, headers)?;
         assert_eq!(response[0], status, "{method} {path}: {response}");
         assert!(response[1].as_str().is_some_and(|body| body.contains(code)), "{response}");
-        assert_eq!(shop.methods(path), ["OPTIONS", method]);
+        assert_eq!(shop.arrivals.methods(path), ["OPTIONS", method]);
     }
     browser.goto(&shop.evil())?;
     for (method, path, headers, _, _) in cases {
         let target = format!("{path}?evil");
         let response = call_with(&browser, &shop, method, &target, headers)?;
         assert_eq!(response, json!(["TypeError"]), "{method} {path}");
-        assert_eq!(shop.methods(&target), ["OPTIONS"]);
+        assert_eq!(shop.arrivals.methods(&target), ["OPTIONS"]);
     }
     Ok(())
 }
@@ -117,7 +117,7 @@ fn a_granted_page_of_another_site_depends_on_third_party_cookies() -> Result<(),
         browser.goto(&shop.partner())?;
         let target = format!("{path}?partner");
         let response = call(&browser, &shop, "GET", &target)?;
-        let arrival = shop.arrival(&target);
+        let arrival = shop.arrivals.first(&target);
         let case = format!("{same_site:?} {third_party:?}");
         assert_eq!(arrival.fetch_site.as_deref(), Some("cross-site"), "{case}");
         assert_eq!(arrival.has_session_cookie(), arrives, "{case}");

@@ -24,7 +24,7 @@ use policy_tests::{
 use tokio::runtime::{Builder, Runtime};
 
 use crate::{
-    arrivals::{Arrival, Arrivals, note},
+    arrivals::{Arrivals, note},
     auth::{
         extensions::{IN_CHROMIUM, IN_FIREFOX},
         *,
@@ -133,7 +133,7 @@ async fn socket(me: Principal, upgrade: WebSocketUpgrade) -> Response {
 pub(crate) struct Shop {
     front: TlsFront,
     bank: Bank,
-    arrivals: Arrivals,
+    pub(crate) arrivals: Arrivals,
     /// Dropping it ends all listeners.
     _runtime: Runtime,
 }
@@ -270,16 +270,6 @@ impl Shop {
     /// How often a state-changing handler ran.
     pub(crate) fn transfers(&self) -> usize {
         self.bank.load(Ordering::SeqCst)
-    }
-
-    /// The first request for this path and query, once it was answered.
-    pub(crate) fn arrival(&self, target: &str) -> Arrival {
-        self.arrivals.first(target)
-    }
-
-    /// The methods that arrived for a path and query so far.
-    pub(crate) fn methods(&self, target: &str) -> Vec<String> {
-        self.arrivals.methods(target)
     }
 }
 

@@ -49,7 +49,7 @@ fn a_websocket_opens_for_granted_pages_and_closes_at_the_logout() -> Result<(), 
         browser.goto(&page)?;
         let url = format!("{}/socket?{name}", shop.api());
         assert_eq!(browser.run(OPEN, &json!(url))?, "ada", "{name}");
-        assert_eq!(shop.arrival(&format!("/socket?{name}")).status, 101);
+        assert_eq!(shop.arrivals.first(&format!("/socket?{name}")).status, 101);
     }
     let open = browser.run("return window.__socket.readyState === WebSocket.OPEN", &Value::Null)?;
     assert_eq!(open, true);
@@ -61,7 +61,7 @@ fn a_websocket_opens_for_granted_pages_and_closes_at_the_logout() -> Result<(), 
     assert_eq!(closed, json!([1008, "auth.credential-ended", true]));
     let url = format!("{}/socket?after", shop.api());
     assert_eq!(browser.run(OPEN, &json!(url))?, "refused");
-    assert_eq!(shop.arrival("/socket?after").status, 401);
+    assert_eq!(shop.arrivals.first("/socket?after").status, 401);
     browser.goto(&shop.api())?;
     let ended = browser.run(END, &json!("token"))?;
     assert_eq!(ended, json!(["ada", "bearer", 1008, "auth.credential-ended", true]));
@@ -90,7 +90,7 @@ fn a_websocket_does_not_open_for_another_page_that_has_the_cookie() -> Result<()
     browser.goto(&shop.evil())?;
     let url = format!("{}/socket", shop.api());
     assert_eq!(browser.run(OPEN, &json!(url))?, "refused");
-    let arrival = shop.arrival("/socket");
+    let arrival = shop.arrivals.first("/socket");
     assert!(arrival.has_session_cookie());
     assert_eq!(arrival.origin, Some(shop.evil()));
     assert_eq!(arrival.refused_with(), (403, "cors.websocket-origin-not-granted"));

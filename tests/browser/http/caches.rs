@@ -25,7 +25,7 @@ fn jobs() -> Value {
 
 /// The result of a second request, from the statuses that the server returned for both, in order.
 fn observe(site: &Site, target: &str) -> Second {
-    match *site.statuses(target) {
+    match *site.arrivals.statuses(target) {
         [_] => Second::Kept,
         [_, 304] => Second::Asked,
         [_, _] => Second::Fetched,
@@ -65,7 +65,7 @@ fn the_cache_of_a_browser_behaves_as_it_is_declared() -> Result<(), Failure> {
     for declaration in DECLARATIONS {
         for (target, expected) in targets(declaration).into_iter().zip(declaration.browser) {
             if expected == Second::Behind {
-                site.wait_for(&target, 2);
+                site.arrivals.wait_for(&target, 2);
             }
             let is_kept = sizes[&target][1] == 0;
             let found = match (observe(&site, &target), is_kept) {
@@ -115,9 +115,9 @@ fn cached_responses_of_a_session_are_not_shown_to_the_next() -> Result<(), Failu
         await fetch('/login', { method: 'POST' });
         for (let time = 0; time < 2; time++) await (await fetch('/session/max-age')).text();";
     browser.run(read_twice, &Value::Null)?;
-    assert_eq!(site.statuses("/session/max-age").len(), 1, "it is kept");
+    assert_eq!(site.arrivals.statuses("/session/max-age").len(), 1, "it is kept");
     browser.forget_cookies()?;
     browser.run(read_twice, &Value::Null)?;
-    assert_eq!(site.statuses("/session/max-age").len(), 2, "and not for another session");
+    assert_eq!(site.arrivals.statuses("/session/max-age").len(), 2, "and not for another session");
     Ok(())
 }

@@ -125,11 +125,11 @@ fn subresource_loads_of_other_sites_are_refused() -> Result<(), Failure> {
         };
         let isolated = target(path);
         let loaded = load(&isolated)?;
-        assert_eq!(site.arrival(&isolated).refused_with(), (403, CROSS_SITE), "{kind}");
-        assert_eq!(site.arrival(&isolated).fetch_site.as_deref(), Some("cross-site"));
+        assert_eq!(site.arrivals.first(&isolated).refused_with(), (403, CROSS_SITE), "{kind}");
+        assert_eq!(site.arrivals.first(&isolated).fetch_site.as_deref(), Some("cross-site"));
         let open = target(&format!("/open{path}"));
         let opened = load(&open)?;
-        assert_eq!(site.arrival(&open).status, 200, "it would be answered: {kind}");
+        assert_eq!(site.arrivals.first(&open).status, 200, "it would be answered: {kind}");
         // A frame fires `load` for error pages too.
         if kind == "img" || kind == "script" {
             assert_eq!((loaded, opened), (json!("error"), json!("load")), "{kind}");
@@ -158,16 +158,16 @@ fn isolation_admits_granted_fetches_and_links() -> Result<(), Failure> {
         browser.run(call, &json!({ "method": method, "url": url }))
     };
     assert_eq!(call("GET", "/granted?get")?, json!([200, 1]));
-    assert_eq!(site.arrival("/granted?get").fetch_site.as_deref(), Some("cross-site"));
+    assert_eq!(site.arrivals.first("/granted?get").fetch_site.as_deref(), Some("cross-site"));
     assert_eq!(call("PUT", "/granted?put")?, json!([200, 1]));
-    assert_eq!(site.methods("/granted?put"), ["OPTIONS", "PUT"]);
+    assert_eq!(site.arrivals.methods("/granted?put"), ["OPTIONS", "PUT"]);
     assert_eq!(call("GET", "/data?cors")?, json!(["TypeError"]));
-    assert_eq!(site.arrival("/data?cors").refused_with(), (403, CROSS_SITE));
+    assert_eq!(site.arrivals.first("/data?cors").refused_with(), (403, CROSS_SITE));
 
     let link = format!("{}/page?link", site.origin());
     browser.leave("location.href = input", &json!(link))?;
     browser.wait_for("document.title === 'isolated'")?;
-    assert_eq!(site.arrival("/page?link").fetch_site.as_deref(), Some("cross-site"));
+    assert_eq!(site.arrivals.first("/page?link").fetch_site.as_deref(), Some("cross-site"));
     // A form submission from another site is not a link.
     browser.goto(&site.foreign())?;
     let form = "
@@ -175,7 +175,7 @@ fn isolation_admits_granted_fetches_and_links() -> Result<(), Failure> {
         document.body.append(form);
         form.submit();";
     browser.leave(form, &json!(format!("{}/data?form", site.origin())))?;
-    assert_eq!(site.arrival("/data?form").refused_with(), (403, CROSS_SITE));
+    assert_eq!(site.arrivals.first("/data?form").refused_with(), (403, CROSS_SITE));
     Ok(())
 }
 
@@ -185,12 +185,12 @@ fn pages_of_the_same_origin_load_everything() -> Result<(), Failure> {
     let site = site()?;
     let browser = Browser::start()?;
     browser.goto(&format!("{}/page?typed", site.origin()))?;
-    assert_eq!(site.arrival("/page?typed").fetch_site.as_deref(), Some("none"));
+    assert_eq!(site.arrivals.first("/page?typed").fetch_site.as_deref(), Some("none"));
     for (kind, path) in [("img", "/image"), ("script", "/script"), ("iframe", "/page")] {
         let loaded = browser.run(LOAD, &json!({ "kind": kind, "url": path }))?;
         assert_eq!(loaded, "load", "{kind}");
-        assert_eq!(site.arrival(path).status, 200, "{kind}");
-        assert_eq!(site.arrival(path).fetch_site.as_deref(), Some("same-origin"));
+        assert_eq!(site.arrivals.first(path).status, 200, "{kind}");
+        assert_eq!(site.arrivals.first(path).fetch_site.as_deref(), Some("same-origin"));
     }
     Ok(())
 }

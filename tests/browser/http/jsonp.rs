@@ -61,7 +61,7 @@ fn a_page_of_another_origin_loads_the_script_and_gets_the_data() -> Result<(), F
     // The page sees an error by the event only.
     let failed = load(&browser, &site, "/sold-out?callback=show")?;
     assert_eq!((&failed["event"], &failed["shown"]), (&json!("error"), &Value::Null));
-    assert_eq!(site.arrival("/sold-out?callback=show").status, 404);
+    assert_eq!(site.arrivals.first("/sold-out?callback=show").status, 404);
     // Without a callback the response is JSON, which no script element runs.
     assert_eq!(load(&browser, &site, "/prices")?["event"], "error");
     Ok(())
@@ -100,11 +100,11 @@ fn a_hostile_name_is_refused_and_runs_nothing() -> Result<(), Failure> {
         let target = format!("/prices?callback={}", name.bytes().map(encode).collect::<String>());
         let refused = load(&browser, &site, &target)?;
         assert_eq!(refused, json!({ "event": "error", "shown": null, "hostile": null }), "{name}");
-        let arrival = site.arrival(&target);
+        let arrival = site.arrivals.first(&target);
         assert_eq!(arrival.refused_with(), (400, "jsonp.callback-invalid"), "{name}");
     }
     let twice = "/prices?callback=show&callback=show";
     assert_eq!(load(&browser, &site, twice)?["event"], "error");
-    assert_eq!(site.arrival(twice).status, 400);
+    assert_eq!(site.arrivals.first(twice).status, 400);
     Ok(())
 }

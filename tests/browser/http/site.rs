@@ -8,12 +8,12 @@ use tokio::runtime::{Builder, Runtime};
 
 use policy_tests::{pages, webdriver::Failure};
 
-use crate::arrivals::{Arrival, Arrivals, note};
+use crate::arrivals::{Arrivals, note};
 
 pub(crate) struct Site {
     address: SocketAddr,
     foreign: SocketAddr,
-    arrivals: Arrivals,
+    pub(crate) arrivals: Arrivals,
     /// Stops the servers.
     _runtime: Runtime,
 }
@@ -41,25 +41,5 @@ impl Site {
     /// The origin of blank pages of another site.
     pub(crate) fn foreign(&self) -> String {
         format!("http://127.0.0.1:{}", self.foreign.port())
-    }
-
-    /// The first request for this path and query, once it has a response.
-    pub(crate) fn arrival(&self, target: &str) -> Arrival {
-        self.arrivals.first(target)
-    }
-
-    /// The statuses of the responses for this path and query so far.
-    pub(crate) fn statuses(&self, target: &str) -> Vec<u16> {
-        self.arrivals.statuses(target)
-    }
-
-    /// Waits until this many requests for this path and query have a response.
-    pub(crate) fn wait_for(&self, target: &str, count: usize) {
-        self.arrivals.wait_for(target, count);
-    }
-
-    /// The methods that arrived for a path and query so far.
-    pub(crate) fn methods(&self, target: &str) -> Vec<String> {
-        self.arrivals.methods(target)
     }
 }
