@@ -350,10 +350,14 @@ impl RawResponse {
         str::from_utf8(&self.body).expect("a text")
     }
 
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).expect("JSON")
+    }
+
     /// Status and code of a problem; checks that its body repeats the status.
     pub fn problem(&self) -> (u16, String) {
         assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
-        let problem: Value = serde_json::from_slice(&self.body).expect("JSON");
+        let problem = self.json();
         assert_eq!(problem["status"], self.status);
         (self.status, problem["code"].as_str().expect("a code").to_owned())
     }

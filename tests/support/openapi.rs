@@ -62,8 +62,7 @@ pub async fn sign_up(service: SocketAddr, page: &str, cookie: &str, user: &Value
     let pair = pairs.find(|pair| pair.starts_with(&format!("{cookie}="))).expect("a session");
     let cookie = format!("cookie: {pair}");
     connection.send(request("GET /csrf", &[&origin, &cookie])).await;
-    let token: Value =
-        serde_json::from_slice(&connection.response().await.body).expect("a token as JSON");
+    let token = connection.response().await.json();
     let token = format!("x-csrf-token: {}", token["token"].as_str().expect("a token"));
     vec![origin, cookie, token]
 }

@@ -71,7 +71,7 @@ impl Visitor {
 
     /// Fetches a new CSRF token, as the page does after a login.
     async fn renew_csrf(&mut self) {
-        let response = json_of(&self.get("/csrf").await);
+        let response = self.get("/csrf").await.json();
         self.csrf = response["token"].as_str().map(str::to_owned);
     }
 
@@ -158,13 +158,9 @@ impl Visitor {
     }
 }
 
-fn json_of(response: &RawResponse) -> Value {
-    serde_json::from_slice(&response.body).expect("JSON")
-}
-
 /// The access token and the refresh token of a response.
 fn pair(response: &RawResponse) -> (String, String) {
-    let tokens = json_of(response);
+    let tokens = response.json();
     let text = |name: &str| tokens[name].as_str().expect("a token").to_owned();
     (text("access_token"), text("refresh_token"))
 }
@@ -180,7 +176,7 @@ async fn a_user_signs_up_logs_out_and_logs_in_again_under_another_id() {
     let (_folder, accounts) = start();
     let mut ada = Visitor::signed_up(&accounts, "ada").await;
     let first = ada.cookie.clone();
-    assert_eq!(json_of(&ada.get("/profile").await), json!({ "name": "ada", "by": "session" }));
+    assert_eq!(ada.get("/profile").await.json(), json!({ "name": "ada", "by": "session" }));
     ada.renew_csrf().await;
     assert_eq!(ada.post("/logout", &Value::Null).await.status, 204);
     assert_eq!(ada.cookie, None, "the cookie is removed");
@@ -272,7 +268,7 @@ async fn sessions_are_listed_and_one_of_them_is_ended() {
     let mut phone = Visitor::new(&accounts);
     let credentials = json!({ "name": "ada", "password": PASSWORD });
     phone.send("POST", "/login", &["user-agent: phone"], &credentials).await;
-    let list = json_of(&ada.get("/sessions").await);
+    let list = ada.get("/sessions").await.json();
     let list = list.as_array().expect("a list");
     let named = |name: &str| {
         let mut named = list.iter().filter(|session| session["device"] == name);
@@ -419,7 +415,7 @@ async fn a_password_given_once_more_changes_the_id_and_nothing_else() {
     assert_eq!(ada.cookie, before);
     assert_eq!(ada.post("/confirm", &json!({ "password": PASSWORD })).await.status, 204);
     assert_ne!(ada.cookie, before);
-    assert_eq!(json_of(&ada.get("/sessions").await).as_array().map(Vec::len), Some(1));
+    assert_eq!(ada.get("/sessions").await.json().as_array().map(Vec::len), Some(1));
 }
 
 #[tokio::test]
@@ -430,7 +426,7 @@ async fn a_refresh_token_that_is_used_again_at_once_yields_the_valid_one() {
     let (_, first) = program.tokens("ada").await;
     let (_, second) = pair(&program.refresh(&first).await);
     let (access, third) = pair(&program.refresh(&second).await);
-    assert_eq!(json_of(&program.by_token(&access).await), json!({ "name": "ada", "by": "token" }));
+    assert_eq!(program.by_token(&access).await.json(), json!({ "name": "ada", "by": "token" }));
     // A slower tab. After the grace period this would count as a stolen copy and end the login.
     assert_eq!(pair(&program.refresh(&first).await).1, third);
     assert_eq!(program.refresh(&third).await.status, 200);
@@ -489,7 +485,7 @@ async fn a_returning_user_sees_what_an_intruder_did() {
     thief.send("POST", "/token", &["user-agent: curl"], &credentials).await;
     assert_eq!(ada.enter("/login", "ada", PASSWORD).await.status, 200);
 
-    let events = json_of(&ada.get("/events").await);
+    let events = ada.get("/events").await.json();
     let events: Vec<_> = events.as_array().expect("a list").iter().collect();
     let of = |event: &Value, member: &str| event[member].as_str().expect("a text").to_owned();
     let texts = events.iter().map(|it| ["what", "device", "address"].map(|member| of(it, member)));
@@ -503,14 +499,14 @@ async fn a_returning_user_sees_what_an_intruder_did() {
         ]
     );
     assert!(events.is_sorted_by_key(|event| std::cmp::Reverse(event["at"].as_u64())));
-    let sessions = json_of(&ada.get("/sessions").await);
+    let sessions = ada.get("/sessions").await.json();
     let new: Vec<_> = sessions.as_array().expect("a list").iter().collect();
     let new: Vec<_> = new.into_iter().filter(|session| session["is_new"] == true).collect();
     assert_eq!(new.len(), 1, "{sessions}");
     assert_eq!((&new[0]["device"], &new[0]["address"]), (&json!("thief"), &json!("127.0.0.2")));
     // Only to its user.
     let mut bob = Visitor::signed_up(&accounts, "bob").await;
-    let events = json_of(&bob.get("/events").await);
+    let events = bob.get("/events").await.json();
     assert_eq!(events.as_array().map(Vec::len), Some(1), "{events}");
 }
 
@@ -526,7 +522,7 @@ async fn the_newest_fifty_events_are_kept() {
             other.cookie = None;
         }
     }
-    let events = json_of(&ada.get("/events").await);
+    let events = ada.get("/events").await.json();
     let events = events.as_array().expect("a list");
     assert_eq!(events.len(), 50);
     assert_eq!(
@@ -552,7 +548,7 @@ async fn sessions_tokens_and_users_outlive_a_restart() {
     assert_eq!(ada.by_token(&access).await.status, 200);
     assert_eq!(Visitor::new(&accounts).refresh(&refresh).await.status, 200);
     // The previous CSRF token still works, and only the current session is listed.
-    assert_eq!(json_of(&ada.get("/sessions").await).as_array().map(Vec::len), Some(1));
+    assert_eq!(ada.get("/sessions").await.json().as_array().map(Vec::len), Some(1));
     assert_eq!(ada.post("/logout", &Value::Null).await.status, 204);
 }
 

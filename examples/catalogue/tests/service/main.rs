@@ -36,10 +36,6 @@ async fn put(catalogue: &Catalogue, path: &str, fields: &[&str], body: &Value) -
     connection.response().await
 }
 
-fn json_of(response: &RawResponse) -> Value {
-    serde_json::from_slice(&response.body).expect("JSON")
-}
-
 fn varies_by(response: &RawResponse, field: &str) -> bool {
     let lines = response.headers.iter().filter(|(name, _)| name == "vary");
     lines.flat_map(|(_, value)| value.split(", ")).any(|one| one == field)
@@ -51,7 +47,7 @@ async fn the_list_is_data_or_a_page_and_varies_by_accept() {
     let data = get(&catalogue, "/products").await;
     assert_eq!(data.header("content-type"), Some("application/json"));
     assert_eq!(data.header("cache-control"), Some("public, max-age=5"));
-    assert_eq!(json_of(&data)[0]["name"], "Desk lamp");
+    assert_eq!(data.json()[0]["name"], "Desk lamp");
     assert!(varies_by(&data, "accept") && varies_by(&data, "origin"), "{data:?}");
 
     let page = send(&catalogue, "GET /products", &["accept: text/html,*/*;q=0.8"]).await;
@@ -95,7 +91,7 @@ async fn changes_need_the_current_version_of_a_product() {
     assert_eq!((ada.status, ada.header("etag")), (200, Some("\"2\"")));
     let bob = put(&catalogue, "/products/1", &["if-match: \"1\""], &lamp(3000)).await;
     assert_eq!(bob.problem(), (412, "request.precondition-failed".to_owned()));
-    let now = json_of(&get(&catalogue, "/products/1").await);
+    let now = get(&catalogue, "/products/1").await.json();
     assert_eq!(now, json!({ "id": 1, "name": "Desk lamp", "price": 5000, "version": 2 }));
     // A client with version 1 gets the new one, and not 304.
     let stale = send(&catalogue, "GET /products/1", &["if-none-match: \"1\""]).await;
@@ -110,7 +106,7 @@ async fn a_refused_change_names_all_its_errors() {
     let wrong = json!({ "name": "", "price": 0 });
     let refused = put(&catalogue, "/products/1", &["if-match: *"], &wrong).await;
     assert_eq!(refused.status, 422);
-    let errors = &json_of(&refused)["errors"];
+    let errors = &refused.json()["errors"];
     let pointers: Vec<_> = (0..2).map(|n| errors[n]["pointer"].as_str()).collect();
     assert_eq!(pointers, [Some("/name"), Some("/price")], "{errors}");
 
@@ -132,11 +128,11 @@ async fn a_second_delete_is_answered_404_and_changes_nothing() {
     let after_one = get(&catalogue, "/products").await;
     let second = send(&catalogue, "DELETE /products/2", &[]).await;
     assert_eq!(second.status, 404);
-    assert_eq!(json_of(&second)["detail"], "there is no product 2");
+    assert_eq!(second.json()["detail"], "there is no product 2");
     let after_two = get(&catalogue, "/products").await;
     assert_eq!(after_one.body, after_two.body);
     assert_eq!(after_one.header("etag"), after_two.header("etag"));
-    assert_eq!(json_of(&after_two).as_array().map(Vec::len), Some(5));
+    assert_eq!(after_two.json().as_array().map(Vec::len), Some(5));
     assert_eq!(get(&catalogue, "/products/2").await.status, 404);
 }
 
@@ -154,7 +150,7 @@ async fn one_address_searches_20_times_a_minute() {
         }
         granted += 1;
         assert_eq!(response.header("cache-control"), Some("no-store"));
-        assert_eq!(json_of(&response).as_array().map(Vec::len), Some(3));
+        assert_eq!(response.json().as_array().map(Vec::len), Some(3));
         // One more for every three seconds that the searches take.
         let most = 20 + begun.elapsed().as_secs() / 3 + 1;
         assert!(granted <= most, "{granted} in {:?}", begun.elapsed());

@@ -13,7 +13,6 @@ use policy_tests::{
     example::Example,
     http::{Connection, RawResponse, request},
 };
-use serde_json::Value;
 
 /// The longest that a part may take to be noticed as gone or back.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -49,9 +48,9 @@ async fn act(cluster: &Example, part: &str, action: &str) {
 async fn state(cluster: &Example, part: &str) -> String {
     let mut connection = Connection::open(cluster.address("operator")).await;
     connection.send(request("GET /parts", &[])).await;
-    let parts: Vec<Value> =
-        serde_json::from_slice(&connection.response().await.body).expect("a list");
-    let found = parts.iter().find(|one| one["name"] == part).expect("the part");
+    let parts = connection.response().await.json();
+    let found =
+        parts.as_array().expect("a list").iter().find(|one| one["name"] == part).expect("the part");
     found["state"].as_str().expect("a state").to_owned()
 }
 
@@ -76,8 +75,7 @@ async fn a_visitor_stays_logged_in(cluster: Example) {
     assert_eq!(login.status, 200, "{login:?}");
     let cookie = login.header("set-cookie").and_then(|line| line.split(';').next());
     let cookie = format!("cookie: {}", cookie.expect("a session"));
-    let token: Value = serde_json::from_slice(&ask(&cluster, "GET /csrf", &[&cookie]).await.body)
-        .expect("a CSRF token");
+    let token = ask(&cluster, "GET /csrf", &[&cookie]).await.json();
     let token = format!("x-csrf-token: {}", token["token"].as_str().expect("a CSRF token"));
 
     // Each request goes to the next instance, and all count the same number.

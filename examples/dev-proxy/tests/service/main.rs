@@ -32,7 +32,7 @@ async fn the_api_is_a_part_of_the_origin_of_its_page() {
     assert_eq!(connection.response().await.header("location"), Some("/api/orders/3"));
 
     connection.send(request("GET /api/seen", &["cookie: visited=orders"])).await;
-    let fields: Value = serde_json::from_slice(&connection.response().await.body).expect("JSON");
+    let fields = connection.response().await.json();
     let host = example.printed("API").strip_prefix("http://").expect("an origin");
     let forwarded = "for=127.0.0.1;host=localhost;proto=http";
     assert_eq!(fields, json!({ "host": host, "forwarded": forwarded, "cookie": "visited=orders" }));

@@ -51,7 +51,7 @@ impl Visitor {
         let mut pairs = cookies.filter_map(|(_, value)| value.split(';').next());
         visitor.cookie = pairs.find(|pair| pair.starts_with("tasks=")).expect("a session").into();
         let csrf = visitor.send(live, "GET /csrf", &Value::Null).await;
-        visitor.csrf = json_of(&csrf)["token"].as_str().expect("a token").to_owned();
+        visitor.csrf = csrf.json()["token"].as_str().expect("a token").to_owned();
         visitor
     }
 
@@ -64,7 +64,7 @@ impl Visitor {
 
     pub(crate) async fn invites(&self, live: &Live, login: &str) -> Self {
         let invited = self.send(live, "POST /invitations", &json!({ "role": "member" })).await;
-        Self::signed_up(live, login, json!({ "invitation": json_of(&invited)["code"] })).await
+        Self::signed_up(live, login, json!({ "invitation": invited.json()["code"] })).await
     }
 
     pub(crate) fn head(&self, what: &str, origin: &str) -> String {
@@ -85,7 +85,7 @@ impl Visitor {
 
     async fn add(&self, live: &Live, title: &str) -> String {
         let added = self.send(live, "POST /tasks", &json!({ "title": title })).await;
-        json_of(&added)["id"].as_str().expect("an id").to_owned()
+        added.json()["id"].as_str().expect("an id").to_owned()
     }
 
     async fn listens(&self, live: &Live) -> Connection {
@@ -108,10 +108,6 @@ impl Visitor {
         assert_eq!(connection.head().await.status, 101);
         connection
     }
-}
-
-pub(crate) fn json_of(response: &RawResponse) -> Value {
-    serde_json::from_slice(&response.body).expect("JSON")
 }
 
 /// The next event of a stream.

@@ -8,7 +8,7 @@ use policy_tests::http::RawResponse;
 use serde_json::{Value, json};
 
 use crate::{
-    live::{Live, Visitor, json_of},
+    live::{Live, Visitor},
     site::{PAGE, PASSWORD},
 };
 
@@ -75,7 +75,7 @@ impl World {
     async fn by_lead(&self, what: &str, body: Value) -> Value {
         let response = self.lead.send(&self.live, what, &body).await;
         assert!(response.status < 300, "{what}: {response:?}");
-        json_of(&response)
+        response.json()
     }
 
     /// A name that none has.
@@ -97,7 +97,7 @@ impl World {
             }
             "Person" => {
                 let person = self.lead.invites(&self.live, &name).await;
-                json_of(&person.send(&self.live, "GET /me", &Value::Null).await)
+                person.send(&self.live, "GET /me", &Value::Null).await.json()
             }
             "Machine" => {
                 self.machine(&name).await;

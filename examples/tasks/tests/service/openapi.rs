@@ -22,7 +22,7 @@ use policy_tests::{
     openapi,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{browser::start, site::PAGE};
 
@@ -153,8 +153,7 @@ async fn unchecked_note(id: String, State(notes): State<Notes>) -> Result<Json<N
 async fn bearer(service: SocketAddr, user: &str) -> String {
     let mut connection = Connection::open(service).await;
     connection.send(request(&format!("POST /tokens/{user}"), &["content-length: 0"])).await;
-    let issued: Value =
-        serde_json::from_slice(&connection.response().await.body).expect("a token as JSON");
+    let issued = connection.response().await.json();
     format!("authorization: Bearer {}", issued["access_token"].as_str().expect("a token"))
 }
 
