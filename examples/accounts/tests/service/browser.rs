@@ -7,6 +7,7 @@ use std::{
 
 use policy_tests::{
     axe,
+    example::Example,
     folder::Folder,
     pages,
     webdriver::{Browser, Failure},
@@ -14,7 +15,7 @@ use policy_tests::{
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
 
-use super::example::Accounts;
+use super::start_in;
 
 /// How long a page may take to load.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -25,8 +26,8 @@ const PASSWORD: &str = "correct horse battery";
 struct User<'a>(&'a Browser);
 
 impl<'a> User<'a> {
-    fn opens(browser: &'a Browser, accounts: &Accounts) -> Result<Self, Failure> {
-        browser.goto(accounts.page())?;
+    fn opens(browser: &'a Browser, accounts: &Example) -> Result<Self, Failure> {
+        browser.goto(accounts.printed("page"))?;
         let user = Self(browser);
         user.waits()?;
         Ok(user)
@@ -77,7 +78,7 @@ impl<'a> User<'a> {
 #[ignore = "needs Chromium, chromedriver and axe: `cargo xtask test` runs it"]
 fn the_page_shows_where_a_user_is_logged_in_and_ends_it() -> Result<(), Failure> {
     let folder = Folder::new()?;
-    let accounts = Accounts::start(&folder)?;
+    let accounts = start_in(&folder)?;
     let (laptop, phone) = (Browser::start()?, Browser::start()?);
     let (laptop, phone) = (User::opens(&laptop, &accounts)?, User::opens(&phone, &accounts)?);
     laptop.is_shown("")?;
@@ -139,7 +140,7 @@ fn the_page_shows_where_a_user_is_logged_in_and_ends_it() -> Result<(), Failure>
 fn the_page_shows_the_state_of_tokens() -> Result<(), Failure> {
     const GOOD: &str = "The token is good.";
     let folder = Folder::new()?;
-    let accounts = Accounts::start(&folder)?;
+    let accounts = start_in(&folder)?;
     let browser = Browser::start()?;
     let user = User::opens(&browser, &accounts)?;
     assert_eq!(user.logs_in(PASSWORD, "#signup")?, "Welcome.");
@@ -173,13 +174,13 @@ fn the_page_shows_the_state_of_tokens() -> Result<(), Failure> {
 #[ignore = "needs Chromium, chromedriver and axe: `cargo xtask test` runs it"]
 fn a_page_of_another_site_gets_no_cookie_and_works_with_a_token() -> Result<(), Failure> {
     let folder = Folder::new()?;
-    let accounts = Accounts::start(&folder)?;
+    let accounts = start_in(&folder)?;
     let browser = Browser::start()?;
     let user = User::opens(&browser, &accounts)?;
     assert_eq!(user.logs_in(PASSWORD, "#signup")?, "Welcome.");
     user.is_shown("ada")?;
 
-    browser.goto(accounts.other_site())?;
+    browser.goto(accounts.printed("other"))?;
     browser.wait_for("window.__results")?;
     let alone = browser.text_of("#cookie")?;
     for text in ["status 401", "auth.credentials-missing", "cookie withheld: SameSite=Lax"] {
@@ -217,12 +218,12 @@ fn a_page_of_another_site_gets_no_cookie_and_works_with_a_token() -> Result<(), 
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
 fn logins_survive_a_restart() -> Result<(), Failure> {
     let folder = Folder::new()?;
-    let accounts = Accounts::start(&folder)?;
+    let accounts = start_in(&folder)?;
     let browser = Browser::start()?;
     let user = User::opens(&browser, &accounts)?;
     assert_eq!(user.logs_in(PASSWORD, "#signup")?, "Welcome.");
     accounts.stop()?;
-    let accounts = Accounts::start(&folder)?;
+    let accounts = start_in(&folder)?;
     User::opens(&browser, &accounts)?.is_shown("ada")
 }
 
@@ -232,14 +233,14 @@ fn logins_survive_a_restart() -> Result<(), Failure> {
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
 fn a_forged_form_does_not_log_the_user_out() -> Result<(), Failure> {
     let folder = Folder::new()?;
-    let accounts = Accounts::start(&folder)?;
+    let accounts = start_in(&folder)?;
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let pages = runtime.block_on(pages::serve())?.port();
     let flag = "--host-resolver-rules=MAP evil.test 127.0.0.1".to_owned();
     let browser = Browser::with(&[flag], &json!({}))?;
     let user = User::opens(&browser, &accounts)?;
     assert_eq!(user.logs_in(PASSWORD, "#signup")?, "Welcome.");
-    let target = format!("{}/logout/everywhere", accounts.service());
+    let target = format!("{}/logout/everywhere", accounts.printed("service"));
     for (page, status, code) in [
         (format!("http://localhost:{pages}"), "403", "csrf.origin"),
         (format!("http://evil.test:{pages}"), "401", "auth.credentials-missing"),

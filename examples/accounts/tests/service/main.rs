@@ -6,17 +6,18 @@
 )]
 
 mod browser;
-mod example;
 mod guessing;
 mod openapi;
 
 use std::{
+    io,
     net::{IpAddr, Ipv4Addr, SocketAddr},
+    process::Command,
     time::{Duration, Instant},
 };
 
-use example::Accounts;
 use policy_tests::{
+    example::Example,
     folder::Folder,
     http::{Connection, RawResponse, soon},
 };
@@ -39,27 +40,27 @@ struct Visitor {
 }
 
 impl Visitor {
-    fn new(accounts: &Accounts) -> Self {
-        let port = accounts.service_address().port();
+    fn new(accounts: &Example) -> Self {
+        let port = accounts.address("service").port();
         let address = Ipv4Addr::LOCALHOST.into();
-        let origin = accounts.page().to_owned();
+        let origin = accounts.printed("page").to_owned();
         Self { address, port, origin, cookie: None, device: None, csrf: None }
     }
 
     /// A visitor whose requests come from `127.0.net.host`.
-    fn from(accounts: &Accounts, net: u8, host: u8) -> Self {
+    fn from(accounts: &Example, net: u8, host: u8) -> Self {
         Self { address: [127, 0, net, host].into(), ..Self::new(accounts) }
     }
 
     /// A new user, logged in.
-    async fn signed_up(accounts: &Accounts, name: &str) -> Self {
+    async fn signed_up(accounts: &Example, name: &str) -> Self {
         let mut visitor = Self::new(accounts);
         assert_eq!(visitor.enter("/signup", name, PASSWORD).await.status, 201);
         visitor
     }
 
     /// The same user on another device.
-    async fn logged_in(accounts: &Accounts, name: &str) -> Self {
+    async fn logged_in(accounts: &Example, name: &str) -> Self {
         let mut visitor = Self::new(accounts);
         assert_eq!(visitor.enter("/login", name, PASSWORD).await.status, 200);
         visitor
@@ -165,9 +166,21 @@ fn pair(response: &RawResponse) -> (String, String) {
     (text("access_token"), text("refresh_token"))
 }
 
-fn start() -> (Folder, Accounts) {
+/// The command that starts the example on free ports.
+fn command(folder: &Folder) -> Command {
+    let mut command = Example::command(env!("CARGO_BIN_EXE_accounts"));
+    command.env("POLICY_ACCOUNTS_PORTS", "0,0,0").env("POLICY_ACCOUNTS_FOLDER", folder.path());
+    command
+}
+
+/// A service, its page, and the page of another site.
+fn start_in(folder: &Folder) -> io::Result<Example> {
+    Example::start(&mut command(folder), &["service", "page", "other"])
+}
+
+fn start() -> (Folder, Example) {
     let folder = Folder::new().expect("a folder");
-    let accounts = Accounts::start(&folder).expect("an example that starts");
+    let accounts = start_in(&folder).expect("an example that starts");
     (folder, accounts)
 }
 
@@ -541,7 +554,7 @@ async fn sessions_tokens_and_users_outlive_a_restart() {
     let (access, refresh) = Visitor::new(&accounts).tokens("ada").await;
     assert_eq!(phone.post("/logout", &Value::Null).await.status, 204);
     accounts.stop().expect("an orderly end");
-    let accounts = Accounts::start(&folder).expect("an example that starts again");
+    let accounts = start_in(&folder).expect("an example that starts again");
     let now = Visitor::new(&accounts);
     (ada.port, ada.origin) = (now.port, now.origin);
     assert_eq!(ada.get("/profile").await.status, 200);
@@ -555,7 +568,7 @@ async fn sessions_tokens_and_users_outlive_a_restart() {
 #[tokio::test]
 async fn a_second_process_on_the_same_folder_reports_the_conflict() {
     let (folder, accounts) = start();
-    let second = Accounts::command(&folder).output().expect("a process");
+    let second = command(&folder).output().expect("a process");
     assert_eq!(second.status.code(), Some(1));
     let words = String::from_utf8(second.stderr).expect("a text");
     let file = folder.path().join("users.redb");
@@ -568,10 +581,10 @@ async fn a_second_process_on_the_same_folder_reports_the_conflict() {
 async fn the_page_allows_itself_no_script_but_its_own() {
     let (_folder, accounts) = start();
     let mut page = Visitor::new(&accounts);
-    page.port = accounts.page_address().port();
+    page.port = accounts.address("page").port();
     let response = page.begin("GET", "/", &[], &Value::Null).await.response().await;
     let csp = response.header("content-security-policy").expect("a policy");
-    let service = accounts.service();
+    let service = accounts.printed("service");
     assert!(csp.starts_with("default-src 'none'; script-src 'self';"), "{csp}");
     assert!(csp.contains(&format!("connect-src {service};")) && !csp.contains("unsafe"), "{csp}");
     assert!(response.text().contains(&format!("content=\"{service}\"")));

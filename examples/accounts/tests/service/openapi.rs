@@ -5,7 +5,7 @@ use std::path::Path;
 use policy_tests::{folder::Folder, openapi};
 use serde_json::json;
 
-use crate::example::Accounts;
+use crate::start_in;
 
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/openapi.json");
 
@@ -19,10 +19,10 @@ fn validators_accept_the_document() {
 #[ignore = "needs Schemathesis: `cargo xtask test` runs it"]
 async fn schemathesis_finds_nothing_that_the_document_does_not_say() {
     let folder = Folder::new().expect("a folder");
-    let accounts = Accounts::start(&folder).expect("the example");
-    let service = accounts.service_address();
+    let accounts = start_in(&folder).expect("the example");
+    let service = accounts.address("service");
     let user = json!({ "name": "ada", "password": "correct horse" });
-    let fields = openapi::sign_up(service, accounts.page(), "accounts", &user).await;
+    let fields = openapi::sign_up(service, accounts.printed("page"), "accounts", &user).await;
     // These end the session, or do not end.
     let left_out = ["logout", "logout_everywhere", "end", "change_password", "news"];
     let fuzz = move || openapi::fuzz(Path::new(DOCUMENT), service, &fields, &left_out);

@@ -2,15 +2,16 @@
 
 use policy_tests::{
     axe,
+    example::Example,
     webdriver::{Browser, Failure},
 };
 use serde_json::{Value, json};
 
-use super::example::Catalogue;
+use super::start;
 
 /// Opens the page, which asks once for everything.
-fn open(browser: &Browser, catalogue: &Catalogue) -> Result<(), Failure> {
-    browser.goto(catalogue.origin())?;
+fn open(browser: &Browser, catalogue: &Example) -> Result<(), Failure> {
+    browser.goto(catalogue.printed("catalogue"))?;
     is_done(browser)
 }
 
@@ -48,7 +49,7 @@ fn take_requests(browser: &Browser) -> Result<Vec<String>, Failure> {
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
 fn the_page_tells_network_cache_and_revalidated_apart() -> Result<(), Failure> {
-    let catalogue = Catalogue::start()?;
+    let catalogue = start();
     let browser = Browser::start()?;
     open(&browser, &catalogue)?;
     assert_eq!(browser.title()?, "Catalogue");
@@ -96,7 +97,7 @@ fn the_page_tells_network_cache_and_revalidated_apart() -> Result<(), Failure> {
 #[test]
 #[ignore = "needs Chromium, chromedriver and axe: `cargo xtask test` runs it"]
 fn the_page_shows_refused_changes_and_limits() -> Result<(), Failure> {
-    let catalogue = Catalogue::start()?;
+    let catalogue = start();
     let browser = Browser::start()?;
     open(&browser, &catalogue)?;
     for (action, statuses) in [
@@ -124,9 +125,9 @@ fn the_page_shows_refused_changes_and_limits() -> Result<(), Failure> {
 #[test]
 #[ignore = "needs Chromium, chromedriver and axe: `cargo xtask test` runs it"]
 fn the_partner_of_the_catalogue_reads_the_granted_routes() -> Result<(), Failure> {
-    let catalogue = Catalogue::start()?;
+    let catalogue = start();
     let browser = Browser::start()?;
-    browser.goto(catalogue.partner())?;
+    browser.goto(catalogue.printed("partner"))?;
     browser.wait_for("window.__results")?;
     let results = browser.run("return window.__results;", &Value::Null)?;
     assert_eq!(results["script"], "show was called with 6 products");
@@ -139,9 +140,9 @@ fn the_partner_of_the_catalogue_reads_the_granted_routes() -> Result<(), Failure
     // A link leads to the page, which has its own policy.
     browser.leave("document.querySelector('main a').click()", &Value::Null)?;
     browser.wait_for("document.title === 'Products'")?;
-    assert_eq!(browser.url()?, format!("{}/products", catalogue.origin()));
+    assert_eq!(browser.url()?, format!("{}/products", catalogue.printed("catalogue")));
     // The catalogue itself lists the refused requests.
-    browser.goto(catalogue.origin())?;
+    browser.goto(catalogue.printed("catalogue"))?;
     let statuses = "
         const statuses = {};
         for (const target of input) {

@@ -2,36 +2,40 @@
 #![expect(clippy::expect_used, reason = "what a test cannot do without fails it")]
 
 mod browser;
-mod example;
 
 use std::time::Instant;
 
-use example::Catalogue;
-use policy_tests::http::{self, Connection, RawResponse};
+use policy_tests::{
+    example::Example,
+    http::{self, Connection, RawResponse},
+};
 use serde_json::{Value, json};
 
-fn start() -> Catalogue {
-    Catalogue::start().expect("an example that starts")
+/// Starts the example on free ports.
+fn start() -> Example {
+    let mut command = Example::command(env!("CARGO_BIN_EXE_catalogue"));
+    command.env("POLICY_CATALOGUE_PORTS", "0,0");
+    Example::start(&mut command, &["catalogue", "partner"]).expect("an example that starts")
 }
 
 /// A request without a body: `GET /` and further fields.
-async fn send(catalogue: &Catalogue, what: &str, fields: &[&str]) -> RawResponse {
-    let mut connection = Connection::open(catalogue.address()).await;
+async fn send(catalogue: &Example, what: &str, fields: &[&str]) -> RawResponse {
+    let mut connection = Connection::open(catalogue.address("catalogue")).await;
     connection.send(http::request(what, fields)).await;
     if what.starts_with("HEAD ") { connection.head().await } else { connection.response().await }
 }
 
-async fn get(catalogue: &Catalogue, path: &str) -> RawResponse {
+async fn get(catalogue: &Example, path: &str) -> RawResponse {
     send(catalogue, &format!("GET {path}"), &[]).await
 }
 
 /// A PUT of JSON.
-async fn put(catalogue: &Catalogue, path: &str, fields: &[&str], body: &Value) -> RawResponse {
+async fn put(catalogue: &Example, path: &str, fields: &[&str], body: &Value) -> RawResponse {
     let body = body.to_string();
     let length = format!("content-length: {}", body.len());
     let mut all = vec!["content-type: application/json", &length];
     all.extend(fields);
-    let mut connection = Connection::open(catalogue.address()).await;
+    let mut connection = Connection::open(catalogue.address("catalogue")).await;
     connection.send(http::request(&format!("PUT {path}"), &all) + &body).await;
     connection.response().await
 }
@@ -115,7 +119,7 @@ async fn a_refused_change_names_all_its_errors() {
 
     // What a form of another site could send.
     let plain = ["content-type: text/plain", "content-length: 2", "if-match: *"];
-    let mut connection = Connection::open(catalogue.address()).await;
+    let mut connection = Connection::open(catalogue.address("catalogue")).await;
     connection.send(http::request("PUT /products/1", &plain) + "{}").await;
     assert_eq!(connection.response().await.status, 415);
 }
@@ -139,7 +143,7 @@ async fn a_second_delete_is_answered_404_and_changes_nothing() {
 #[tokio::test]
 async fn one_address_searches_20_times_a_minute() {
     let catalogue = start();
-    let mut connection = Connection::open(catalogue.address()).await;
+    let mut connection = Connection::open(catalogue.address("catalogue")).await;
     let begun = Instant::now();
     let mut granted = 0;
     let refused = loop {
@@ -168,7 +172,7 @@ async fn at_most_two_searches_run_concurrently() {
     let catalogue = start();
     let mut searches = Vec::new();
     for _ in 0..8 {
-        searches.push(Connection::open(catalogue.address()).await);
+        searches.push(Connection::open(catalogue.address("catalogue")).await);
     }
     for search in &mut searches {
         search.send(http::request("GET /search?q=lamp", &[])).await;
@@ -231,11 +235,11 @@ async fn an_old_partner_gets_a_script_and_no_function_of_its_choice() {
 #[tokio::test]
 async fn pages_of_other_sites_load_only_granted_routes() {
     let catalogue = start();
-    let origin = format!("origin: {}", catalogue.partner());
+    let origin = format!("origin: {}", catalogue.printed("partner"));
     let cors = ["sec-fetch-site: cross-site", "sec-fetch-mode: cors", &*origin];
     let granted = send(&catalogue, "GET /products", &cors).await;
     assert_eq!(granted.status, 200);
-    assert_eq!(granted.header("access-control-allow-origin"), Some(catalogue.partner()));
+    assert_eq!(granted.header("access-control-allow-origin"), Some(catalogue.printed("partner")));
     assert_eq!(send(&catalogue, "GET /search?q=lamp", &cors).await.status, 403);
     let image = ["sec-fetch-site: cross-site", "sec-fetch-mode: no-cors", "sec-fetch-dest: image"];
     assert_eq!(send(&catalogue, "GET /static/lamp.svg", &image).await.status, 403);

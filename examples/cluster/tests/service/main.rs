@@ -7,15 +7,10 @@
 
 mod browser;
 
-use std::time::{Duration, Instant};
-
 use policy_tests::{
     example::Example,
-    http::{Connection, RawResponse, request},
+    http::{Connection, RawResponse, request, until},
 };
-
-/// The longest that a part may take to be noticed as gone or back.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Of a page at the host that requests here name.
 const ORIGIN: &str = "origin: http://localhost";
@@ -54,18 +49,10 @@ async fn state(cluster: &Example, part: &str) -> String {
     found["state"].as_str().expect("a state").to_owned()
 }
 
-async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !condition().await {
-        assert!(Instant::now() < end, "{what} did not happen within {PATIENCE:?}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-}
-
 /// Somebody logs in once, and then everything is killed that can be.
 async fn a_visitor_stays_logged_in(cluster: Example) {
     for name in ["one", "two", "three"] {
-        until("readiness", async || state(&cluster, name).await == "ready").await;
+        until(async || state(&cluster, name).await == "ready").await;
     }
     let mut connection = Connection::open(cluster.address("page")).await;
     let body = r#"{"name": "ada"}"#;
@@ -104,9 +91,9 @@ async fn a_visitor_stays_logged_in(cluster: Example) {
         let away = me().await;
         assert_eq!(away.status, 503, "{away:?}");
         assert!(away.header("retry-after").is_some() && away.header("set-cookie").is_none());
-        until("no readiness", async || state(&cluster, "two").await == "not ready").await;
+        until(async || state(&cluster, "two").await == "not ready").await;
         act(&cluster, "store", recovery).await;
-        until("recovery", async || me().await.status == 200).await;
+        until(async || me().await.status == 200).await;
         assert_eq!(me().await.text(), r#"{"name":"ada","count":3}"#);
     }
     assert_eq!(ask(&cluster, "POST /logout", &[&cookie, &token]).await.status, 204);
@@ -144,6 +131,6 @@ async fn only_the_page_of_the_cluster_may_end_parts() {
         if status == 204 {
             act(&cluster, "one", "resume").await;
         }
-        until("readiness", async || state(&cluster, "one").await == "ready").await;
+        until(async || state(&cluster, "one").await == "ready").await;
     }
 }
