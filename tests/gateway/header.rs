@@ -90,7 +90,7 @@ async fn connections_of_proxies_without_the_header_are_closed() {
 async fn only_headers_of_trusted_proxies_are_read() {
     let server = start().await;
     let get = request("GET /client", &["x-forwarded-for: 192.0.2.9"]);
-    let mut connection = connect_from(STRANGER, &server).await;
+    let mut connection = Connection::open_from(STRANGER, server.address).await;
     connection.send([V1, get.as_bytes()].concat()).await;
     assert_eq!(connection.head().await.status, 400);
     let response = ask_from(STRANGER, &server, &request("GET /client", &[])).await;

@@ -52,20 +52,13 @@ fn app() -> App<()> {
     App::new(()).routes(routes![client, once])
 }
 
-/// Connects from another address of this machine.
-async fn connect_from(address: [u8; 4], server: &Running) -> Connection {
-    let socket = TcpSocket::new_v4().expect("a socket");
-    socket.bind(SocketAddr::from((address, 0))).expect("an address of this machine");
-    Connection::over(soon(socket.connect(server.address)).await.expect("a server that listens"))
-}
-
 /// Sends one request on its own connection.
 async fn ask_from(
     address: [u8; 4],
     server: &Running,
     bytes: &(impl AsRef<[u8]> + ?Sized),
 ) -> http::RawResponse {
-    let mut connection = connect_from(address, server).await;
+    let mut connection = Connection::open_from(address, server.address).await;
     connection.send(bytes).await;
     connection.response().await
 }

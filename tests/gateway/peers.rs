@@ -129,10 +129,7 @@ async fn haproxy_states_its_client() {
         let configuration = HAPROXY.replace("UPSTREAM", &server.address.to_string());
         let configuration = configuration.replace("HOW", how);
         let haproxy = Program::haproxy(&configuration).await;
-        let socket = TcpSocket::new_v4().expect("a socket");
-        socket.bind(SocketAddr::from((STRANGER, 0))).expect("an address of this machine");
-        let stream = soon(socket.connect(haproxy.address)).await.expect("a proxy");
-        let mut connection = Connection::over(stream);
+        let mut connection = Connection::open_from(STRANGER, haproxy.address).await;
         connection.send(request("GET /client", &[])).await;
         assert_eq!(connection.response().await.text(), "127.0.0.2 over 127.0.0.1, ", "{how}");
     }

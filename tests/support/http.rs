@@ -6,7 +6,7 @@ use std::{
     fmt,
     future::pending,
     io,
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     panic::{self, Location},
     sync::{Once, mpsc},
     time::Duration,
@@ -16,7 +16,7 @@ use policy_server::App;
 use serde_json::Value;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
+    net::{TcpSocket, TcpStream},
     sync::oneshot,
     task::{JoinHandle, spawn_blocking, yield_now},
     time::{Instant, advance, pause, sleep, timeout},
@@ -190,6 +190,13 @@ pub struct Connection {
 impl Connection {
     pub async fn open(address: SocketAddr) -> Self {
         Self::over(soon(TcpStream::connect(address)).await.expect("a server that listens"))
+    }
+
+    /// From another address of this machine.
+    pub async fn open_from(local: impl Into<IpAddr>, address: SocketAddr) -> Self {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.bind(SocketAddr::new(local.into(), 0)).expect("an address of this machine");
+        Self::over(soon(socket.connect(address)).await.expect("a server that listens"))
     }
 
     pub fn over(stream: TcpStream) -> Self {

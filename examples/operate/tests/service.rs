@@ -12,10 +12,9 @@ use opentelemetry_proto::tonic::{
 use policy_server::{OrInternal, prelude::*};
 use policy_tests::{
     example::Example,
-    http::{Connection, Running, request, soon},
+    http::{Connection, Running, request},
 };
 use prost::Message;
-use tokio::net::{TcpSocket, TcpStream};
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const CALLER: &str = "00f067aa0ba902b7";
@@ -47,14 +46,6 @@ fn hex(id: &[u8]) -> String {
     id.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A connection of somebody who is no proxy.
-async fn stranger(example: &Example) -> Connection {
-    let socket = TcpSocket::new_v4().expect("a socket");
-    socket.bind(([127, 0, 0, 2], 0).into()).expect("a loopback address");
-    let stream: TcpStream = soon(socket.connect(example.address("shop"))).await.expect("a shop");
-    Connection::over(stream)
-}
-
 async fn answer(connection: &mut Connection, target: &str, fields: &[&str]) -> (u16, String) {
     connection.send(request(&format!("GET {target}"), fields)).await;
     let response = connection.response().await;
@@ -84,7 +75,8 @@ async fn a_collector_gets_the_traces_of_requests() {
     let hidden = format!("traceparent: 00-{TRACE}-{CALLER}-00");
     let fields = [&*sampled, "tracestate: front=1", "baggage: user=7"];
     let mut proxy = Connection::open(example.address("shop")).await;
-    let mut stranger = stranger(&example).await;
+    // No proxy.
+    let mut stranger = Connection::open_from([127, 0, 0, 2], example.address("shop")).await;
     let (status, of_proxy) = answer(&mut proxy, "/stock/lamps", &fields).await;
     assert_eq!((status, ids_in(&of_proxy).0), (200, TRACE));
     let fields =

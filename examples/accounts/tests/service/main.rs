@@ -19,10 +19,9 @@ use std::{
 use policy_tests::{
     example::Example,
     folder::Folder,
-    http::{Connection, RawResponse, soon},
+    http::{Connection, RawResponse},
 };
 use serde_json::{Value, json};
-use tokio::net::TcpSocket;
 
 const PASSWORD: &str = "correct horse";
 
@@ -119,10 +118,8 @@ impl Visitor {
     }
 
     async fn connect(&self) -> Connection {
-        let socket = TcpSocket::new_v4().expect("a socket");
-        socket.bind(SocketAddr::new(self.address, 0)).expect("an address of this machine");
         let service = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
-        Connection::over(soon(socket.connect(service)).await.expect("a server that listens"))
+        Connection::open_from(self.address, service).await
     }
 
     fn request(&self, method: &str, path: &str, fields: &[&str], body: &Value) -> String {
