@@ -101,8 +101,7 @@ async fn bodies_in_chunks_may_have_trailers() {
     connection.send(with(request("POST /upload", &[CHUNKED]), body)).await;
     let response = connection.response().await;
     assert_eq!((response.text(), response.sharing()), ("hello", vec![]));
-    connection.send(request("GET /hello", &[])).await;
-    assert_eq!(connection.response().await.text(), "hello");
+    assert_hello(&mut connection).await;
     assert_serving(&server).await;
 }
 

@@ -68,17 +68,14 @@ async fn be_clients() {
     // They are all still open, and another one is accepted.
     drop(open_used(&server).await);
     for connection in [0, count / 2, count - 1] {
-        let connection = &mut connections[connection];
-        connection.send(request("GET /hello", &[])).await;
-        assert_eq!(connection.response().await.text(), "hello");
+        assert_hello(&mut connections[connection]).await;
     }
 }
 
 /// Opens a connection that is idle after one request.
 async fn open_used(server: &ServerProcess) -> http::Connection {
     let mut connection = http::Connection::open(server.address).await;
-    connection.send(request("GET /hello", &[])).await;
-    assert_eq!(connection.response().await.text(), "hello");
+    assert_hello(&mut connection).await;
     connection
 }
 

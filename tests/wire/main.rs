@@ -78,6 +78,11 @@ fn app() -> App<()> {
         .routes(routes![hello, name, file, upload, order])
 }
 
+async fn assert_hello(connection: &mut http::Connection) {
+    connection.send(request("GET /hello", &[])).await;
+    assert_eq!(connection.response().await.text(), "hello");
+}
+
 /// Asserts that a server under attack still serves a valid request, and that none of its tasks
 /// panicked.
 async fn assert_serving(server: &Running) {

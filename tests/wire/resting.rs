@@ -49,11 +49,6 @@ impl Resting {
     }
 }
 
-async fn assert_hello(connection: &mut http::Connection) {
-    connection.send(request("GET /hello", &[])).await;
-    assert_eq!(connection.response().await.text(), "hello");
-}
-
 #[tokio::test]
 async fn resting_connections_serve_any_next_request() {
     let resting = Resting::begin(app()).await;

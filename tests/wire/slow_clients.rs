@@ -46,8 +46,7 @@ async fn slow_clients_do_not_hold_a_connection_by_their_second_head() {
     let time = StoppedTime::begin();
     let server = Running::start(impatient()).await;
     let mut connection = server.connect().await;
-    connection.send(request("GET /hello", &[])).await;
-    assert_eq!(connection.response().await.text(), "hello");
+    assert_hello(&mut connection).await;
     connection.send("GET /hello HTTP/1.1\r\nx: ").await;
     assert_eq!(drip(&time, &mut connection, b'x').await, b"");
     assert_serving(&server).await;

@@ -56,9 +56,7 @@ async fn be_client(server: &mut Command) {
         raw.send(get(2 * stream + 1, "/stream")).await;
     }
     for _ in 0..20 {
-        let mut other = http::Connection::open(address).await;
-        other.send(request("GET /hello", &[])).await;
-        assert_eq!(other.response().await.text(), "hello");
+        crate::assert_hello(&mut http::Connection::open(address).await).await;
     }
     let taken = server.memory().saturating_sub(before);
     assert!(taken < UNREAD, "{taken} bytes for one connection");

@@ -16,7 +16,7 @@ use policy_server::{Body, ServerSettings, prelude::*};
 use policy_tests::{
     frames,
     handlers::{hello, never, upload},
-    http::{self, Running, StoppedTime, request},
+    http::{self, Running, StoppedTime},
     process,
 };
 
