@@ -83,11 +83,4 @@ def instructions(program, path, version):
 def system_calls(program, path, version):
     for times in (1, 3):
         with Serving(program) as server:
-            command = ["strace", "-f", "-c", "-U", "name,calls", "-p", server.pid]
-            with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as counting:
-                while "attached" not in counting.stderr.readline():
-                    pass
-                server.load(version, path, f"={PATHS[path] * times}")
-                counting.terminate()
-                lines = re.findall(r"^(\w+) +(\d+)$", counting.stderr.read(), re.M)
-        yield {name: int(count) for name, count in lines if name != "total"}
+            yield servers.system_calls(server.pid, lambda: server.load(version, path, f"={PATHS[path] * times}"))

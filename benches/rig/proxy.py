@@ -1,6 +1,6 @@
 """The reverse proxy beside nginx: processor time, system calls and instructions of a request, before the same upstream."""
 
-import os, re, shutil, subprocess, tempfile
+import os, shutil, tempfile
 
 from rig import servers
 from rig.account import in_groups
@@ -136,13 +136,6 @@ def counts_of(proxy, path):
         proxy.start()
         client = Client(proxy.port)
         client.ask(sent)
-        command = ["strace", "-f", "-c", "-U", "name,calls", "-p", str(proxy.process.pid)]
-        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as counting:
-            while "attached" not in counting.stderr.readline():
-                pass
-            for _ in range(COUNT):
-                client.ask(sent)
-            counting.terminate()
-            lines = re.findall(r"^(\w+) +(\d+)$", counting.stderr.read(), re.M)
-    calls = {name: int(count) / COUNT for name, count in lines if name != "total"}
-    return {"instructions": sum(groups.values()), "groups": groups, "calls": {name: count for name, count in calls.items() if count >= 0.01}}
+        calls = servers.system_calls(proxy.process.pid, lambda: [client.ask(sent) for _ in range(COUNT)])
+    calls = {name: count / COUNT for name, count in calls.items() if count / COUNT >= 0.01}
+    return {"instructions": sum(groups.values()), "groups": groups, "calls": calls}

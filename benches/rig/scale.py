@@ -1,6 +1,6 @@
 """What statements of the store cost PostgreSQL, and commands Redis: docs/scale.md is derived from it."""
 
-import os, re, subprocess, tempfile, time
+import re, subprocess, tempfile, time
 
 from rig import servers
 from rig.stores import Postgres, Redis, Stored
@@ -98,7 +98,7 @@ def of_commands():
 
 def run(database, name, statement, count, clients):
     time.sleep(1)
-    before = (processor(database), *wal(database))
+    before = clock(database)
     with tempfile.NamedTemporaryFile("w", suffix=".sql") as script:
         script.write(DRAW + statement.replace("\n", " ") + ";\n")
         script.flush()
@@ -106,17 +106,12 @@ def run(database, name, statement, count, clients):
         out = subprocess.run([*command, f"--file={script.name}", database.url], stdout=subprocess.PIPE, text=True, check=True).stdout
     # Statistics arrive a moment later, and what a connection used when it is gone.
     time.sleep(1.5)
-    cpu, written, syncs = ((after - begun) / count for after, begun in zip((processor(database), *wal(database)), before))
+    cpu, written, syncs = ((after - begun) / count for after, begun in zip(clock(database), before))
     rate = float(re.search(r"tps = ([\d.]+)", out)[1])
     return {"statement": name, "clients": clients, "rate": rate, "cpu": cpu * 1e6, "wal": written, "syncs": syncs}
 
 
-def processor(database):
-    """Seconds of the server and of its connections that ended."""
-    with open(f"/proc/{database.process.pid}/stat") as stat:
-        times = stat.read().rsplit(")", 1)[1].split()
-    return sum(map(int, times[11:15])) / os.sysconf("SC_CLK_TCK")
-
-
-def wal(database):
-    return map(float, database.ask("SELECT wal_bytes, wal_sync FROM pg_stat_wal").split("|"))
+def clock(database):
+    """Seconds of the server and of its connections that ended, and bytes and syncs of its log."""
+    seconds = sum(servers.processor(database.process.pid))
+    return seconds, *map(float, database.ask("SELECT wal_bytes, wal_sync FROM pg_stat_wal").split("|"))

@@ -56,6 +56,25 @@ def build_held(program):
     return build("--manifest-path", PEERS, "--target-dir", target, *names)
 
 
+def processor(pid):
+    """Seconds of a process so far: in the program and in the kernel, and both of its children that ended."""
+    with open(f"/proc/{pid}/stat") as stat:
+        times = stat.read().rsplit(")", 1)[1].split()
+    return [int(ticks) / os.sysconf("SC_CLK_TCK") for ticks in times[11:15]]
+
+
+def system_calls(pid, work):
+    """How often a process makes each system call while this is done, by strace."""
+    command = ["strace", "-f", "-c", "-U", "name,calls", "-p", str(pid)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as counting:
+        while "attached" not in counting.stderr.readline():
+            pass
+        work()
+        counting.terminate()
+        lines = re.findall(r"^(\w+) +(\d+)$", counting.stderr.read(), re.M)
+    return {name: int(count) for name, count in lines if name != "total"}
+
+
 class Server:
     def __init__(self, name, paths):
         self.name = name
@@ -128,6 +147,4 @@ class Server:
 
     def processor(self):
         """Seconds in the program and in the kernel, so far."""
-        with open(f"/proc/{self.process.pid}/stat") as stat:
-            times = stat.read().rsplit(")", 1)[1].split()
-        return tuple(int(ticks) / os.sysconf("SC_CLK_TCK") for ticks in times[11:13])
+        return processor(self.process.pid)[:2]

@@ -42,11 +42,9 @@ class Engine:
 
 def seconds(pid):
     try:
-        with open(f"/proc/{pid}/stat") as stat:
-            fields = stat.read().rsplit(")", 1)[1].split()
+        return sum(servers.processor(pid)[:2])
     except (FileNotFoundError, ProcessLookupError):
         return 0
-    return sum(int(ticks) for ticks in fields[11:13]) / os.sysconf("SC_CLK_TCK")
 
 
 class Postgres(Engine):
