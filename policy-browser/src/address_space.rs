@@ -164,7 +164,7 @@ mod tests {
     use super::*;
     use crate::{
         Blocked, Fetch, Outcome, Profile, run,
-        trial::{browser, page, response},
+        trial::{engine, page, response},
     };
 
     const APP: &str = "https://app.example/";
@@ -172,7 +172,7 @@ mod tests {
 
     /// A load from a server that grants all that a response can grant.
     fn load(profile: Profile, from: &str, fetch: Fetch) -> Outcome {
-        load_with(State::new(profile, browser().now()), from, fetch)
+        load_with(engine(profile), from, fetch)
     }
 
     fn load_with(state: State, from: &str, fetch: Fetch) -> Outcome {
@@ -279,7 +279,7 @@ mod tests {
         let printer = || Fetch::get("http://printer.local/");
         let name = || Fetch::get("http://printer.example/");
         let outcome = |profile: Profile, fetch| {
-            let mut state = State::new(profile, browser().now());
+            let mut state = engine(profile);
             state.resolve("printer.example", AddressSpace::Local);
             load_with(state, APP, fetch)
         };
@@ -294,7 +294,7 @@ mod tests {
     #[test]
     fn names_are_public_unless_the_network_resolves_them_locally() {
         let intranet = Fetch::get("https://wiki.corp.example/");
-        let mut state = State::new(Profile::CHROMIUM, browser().now());
+        let mut state = engine(Profile::CHROMIUM);
         assert!(load_with(state.clone(), APP, intranet.clone()).is_readable());
         state.resolve("Wiki.corp.example", AddressSpace::Local);
         let outcome = load_with(state.clone(), APP, intranet.clone());
@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_redirect_leads_to_this_computer_no_more_than_a_link() {
-        let state = State::new(Profile::CHROMIUM, browser().now());
+        let state = engine(Profile::CHROMIUM);
         let away = response(302, &[("location", LOCAL)]);
         let outcome = run(state, Some(&page(APP)), Fetch::image("/a"), |_| away.clone()).1;
         assert_eq!(reason(&outcome), Some(&Reason::LocalNetwork(AddressSpace::Loopback)));

@@ -83,8 +83,8 @@ fn retain(mut headers: HeaderMap, keep: &dyn Fn(&HeaderName) -> bool) -> HeaderM
 mod tests {
     use super::*;
     use crate::{
-        Fetch, State,
-        trial::{app, browser, load, load_in, response},
+        Fetch,
+        trial::{app, load, load_by, response},
     };
 
     /// The names that a page of another origin sees.
@@ -110,13 +110,12 @@ mod tests {
     #[test]
     fn firefox_stops_reading_the_exposed_fields_at_a_star() {
         let is_shown = |profile, lines: [&str; 2], credentials| {
-            let state = State::new(profile, browser().now());
             let name = "access-control-expose-headers";
             let origin = ("access-control-allow-origin", "https://app.test");
             let allowed = ("access-control-allow-credentials", "true");
             let fields = [origin, allowed, (name, lines[0]), (name, lines[1]), ("x-a", "1")];
             let fetch = Fetch::get("https://api.test/").credentials(credentials);
-            let trial = load_in(state, Some(&app()), fetch, &[response(200, &fields)]);
+            let trial = load_by(profile, &app(), fetch, &[response(200, &fields)]);
             trial.outcome.response().unwrap().headers.contains_key("x-a")
         };
         let [omit, include] = [Credentials::Omit, Credentials::Include];

@@ -114,8 +114,8 @@ fn host_matches(profile: &Profile, source: &str, ancestor: &Url, own_scheme: &st
 mod tests {
     use super::*;
     use crate::{
-        Fetch, State,
-        trial::{browser, load, load_in, page, response},
+        Fetch,
+        trial::{load, load_by, page, response},
     };
 
     /// Whether a page of `https://shop.test` may be embedded in one of `https://app.shop.test`.
@@ -189,9 +189,7 @@ mod tests {
             let page = page("https://app.shop.test/");
             let csp = format!("frame-ancestors {sources}");
             let response = response(200, &[("content-security-policy", &csp)]);
-            let state = State::new(profile, browser().now());
-            let trial =
-                load_in(state, Some(&page), Fetch::frame("https://shop.test/"), &[response]);
+            let trial = load_by(profile, &page, Fetch::frame("https://shop.test/"), &[response]);
             trial.outcome.page().is_some()
         };
         for (sources, expected) in [

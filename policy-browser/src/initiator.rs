@@ -161,8 +161,8 @@ pub(crate) fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
 mod tests {
     use super::*;
     use crate::{
-        Credentials, Fetch, LocalNetwork, Page, PageOrigin, State, run,
-        trial::{app, browser, load, load_in, page, response},
+        Credentials, Fetch, LocalNetwork, Page, PageOrigin, run,
+        trial::{app, engine, load, load_by, page, response},
     };
 
     #[test]
@@ -202,8 +202,7 @@ mod tests {
         let referrer = |frame: &str, url: &str| {
             let mut page = app().framed(Url::parse(frame).unwrap());
             page.referrer_policy = ReferrerPolicy::UnsafeUrl;
-            let state = State::new(Profile::WEBKIT, browser().now());
-            let trial = load_in(state, Some(&page), Fetch::image(url), &[response(200, &[])]);
+            let trial = load_by(Profile::WEBKIT, &page, Fetch::image(url), &[response(200, &[])]);
             trial.last("referer").map(str::to_owned)
         };
         let evil = "https://evil.test/page";
@@ -215,7 +214,7 @@ mod tests {
     #[test]
     fn webkit_describes_no_preflight_of_a_load_that_began_without_tls() {
         let is_described = |profile, url: &str| {
-            let state = State::new(profile, browser().now());
+            let state = engine(profile);
             let mut is_described = None;
             let _ = run(state, Some(&page("http://app.test/")), Fetch::put(url), |request| {
                 if request.is_preflight {
@@ -234,10 +233,9 @@ mod tests {
     #[test]
     fn webkit_sends_the_origin_of_a_beacon_after_its_method_changed() {
         let origin = |profile| {
-            let state = State::new(profile, browser().now());
             let responses = [response(302, &[("location", "/b")]), response(200, &[])];
             let beacon = Fetch::post("/a").mode(Mode::NoCors);
-            load_in(state, Some(&app()), beacon, &responses).last("origin").map(str::to_owned)
+            load_by(profile, &app(), beacon, &responses).last("origin").map(str::to_owned)
         };
         assert_eq!(origin(Profile::WEBKIT).as_deref(), Some("https://app.test"));
         assert_eq!(origin(Profile::STANDARD), None);
@@ -247,11 +245,10 @@ mod tests {
     fn webkit_hides_the_origin_of_a_post_only_until_another_origin_gets_it() {
         let page = Page { referrer_policy: ReferrerPolicy::NoReferrer, ..app() };
         let origins = |profile| {
-            let state = State::new(profile, browser().now());
             let to = |location| response(307, &[("location", location)]);
             let responses = [to("/b"), to("https://api.test/c"), response(200, &[])];
             let post = Fetch::post("/a").mode(Mode::NoCors);
-            let sent = load_in(state, Some(&page), post, &responses).sent;
+            let sent = load_by(profile, &page, post, &responses).sent;
             let origins = sent.iter().map(|sent| sent.headers["origin"].to_str().unwrap());
             origins.map(str::to_owned).collect::<Vec<_>>()
         };
@@ -262,11 +259,8 @@ mod tests {
     #[test]
     fn some_engines_send_origin_to_the_own_host_for_elements_with_crossorigin() {
         let origin = |profile, url: &str| {
-            let state = State::new(profile, browser().now());
             let image = Fetch::image(url).mode(Mode::Cors);
-            load_in(state, Some(&app()), image, &[response(200, &[])])
-                .last("origin")
-                .map(str::to_owned)
+            load_by(profile, &app(), image, &[response(200, &[])]).last("origin").map(str::to_owned)
         };
         let own_origin = Some("https://app.test");
         for (profile, plain, upgraded) in [
@@ -284,10 +278,9 @@ mod tests {
     #[test]
     fn an_image_that_firefox_has_upgraded_tells_its_origin_after_a_redirect_too() {
         for (profile, has_origin) in [(Profile::STANDARD, false), (Profile::FIREFOX, true)] {
-            let state = State::new(profile, browser().now());
             let image = Fetch::image("http://app.test/a").mode(Mode::Cors);
             let responses = [response(302, &[("location", "/b")]), response(200, &[])];
-            let trial = load_in(state, Some(&app()), image, &responses);
+            let trial = load_by(profile, &app(), image, &responses);
             assert_eq!(trial.last("origin").is_some(), has_origin, "{}", profile.name);
         }
     }
@@ -298,9 +291,8 @@ mod tests {
         let own = "https://app.test";
         for (profile, expected) in [(Profile::STANDARD, own), (Profile::FIREFOX, "null")] {
             let profile = profile.local_network(LocalNetwork::Granted);
-            let state = State::new(profile, browser().now());
             let beacon = Fetch::post("http://localhost/").mode(Mode::NoCors);
-            let trial = load_in(state, Some(&page), beacon, &[response(200, &[])]);
+            let trial = load_by(profile, &page, beacon, &[response(200, &[])]);
             assert_eq!(trial.last("origin"), Some(expected), "{}", profile.name);
         }
     }
@@ -309,9 +301,8 @@ mod tests {
     fn firefox_tells_its_own_domain_all_with_another_scheme_too() {
         let mut page = page("http://localhost/page");
         page.referrer_policy = ReferrerPolicy::UnsafeUrl;
-        let state = State::new(Profile::FIREFOX, browser().now());
         let fetch = Fetch::get("https://localhost/");
-        let trial = load_in(state, Some(&page), fetch, &[response(200, &[])]);
+        let trial = load_by(Profile::FIREFOX, &page, fetch, &[response(200, &[])]);
         assert_eq!(trial.last("referer"), Some("http://localhost/page"));
     }
 
@@ -325,8 +316,7 @@ mod tests {
             let star = ("access-control-allow-origin", "*");
             let to = |url| response(302, &[star, ("location", url)]);
             let way = [to("https://evil.test/"), to("https://app.test/b"), response(200, &[star])];
-            let state = State::new(profile, browser().now());
-            let trial = load_in(state, Some(&page), Fetch::get("https://api.app.test/"), &way);
+            let trial = load_by(profile, &page, Fetch::get("https://api.app.test/"), &way);
             assert_eq!(trial.last("referer"), Some(expected), "{}", profile.name);
         }
     }
@@ -335,8 +325,7 @@ mod tests {
     fn a_sandboxed_page_has_a_referrer_in_some_engines() {
         let page = Page { origin: PageOrigin::Opaque, ..page("https://app.test/a?b") };
         let referer = |profile, fetch| {
-            let state = State::new(profile, browser().now());
-            let trial = load_in(state, Some(&page), fetch, &[response(200, &[])]);
+            let trial = load_by(profile, &page, fetch, &[response(200, &[])]);
             trial.last("referer").map(str::to_owned)
         };
         let (address, origin) = (Some("https://app.test/a?b"), Some("https://app.test/"));
@@ -362,18 +351,16 @@ mod tests {
         ] {
             let mut page = page("https://app.test/a");
             (page.origin, page.referrer_policy) = (PageOrigin::Opaque, policy);
-            let state = State::new(Profile::FIREFOX, browser().now());
             let open = Fetch::navigate("https://app.test/b");
-            let trial = load_in(state, Some(&page), open, &[response(200, &[])]);
+            let trial = load_by(Profile::FIREFOX, &page, open, &[response(200, &[])]);
             assert_eq!(trial.last("referer"), expected, "{policy:?}");
         }
     }
 
     /// `Origin` of the request after a redirect, in Chromium and with the default referrer policy.
     fn origin_after(page: &Page, fetch: Fetch, status: u16, location: &str) -> Option<String> {
-        let state = State::new(Profile::CHROMIUM, browser().now());
         let responses = [response(status, &[("location", location)]), response(200, &[])];
-        load_in(state, Some(page), fetch, &responses).last("origin").map(str::to_owned)
+        load_by(Profile::CHROMIUM, page, fetch, &responses).last("origin").map(str::to_owned)
     }
 
     #[test]

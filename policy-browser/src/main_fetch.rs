@@ -320,7 +320,7 @@ mod tests {
     use super::*;
     use crate::{
         Credentials, Event, LoadId, Output, PageOrigin, step,
-        trial::{app, browser, load, load_in, response},
+        trial::{app, browser, load, load_by, load_in, response},
     };
 
     const URL: &str = "https://api.test/";
@@ -343,10 +343,8 @@ mod tests {
     fn the_status_of_a_proxy_is_shown_by_firefox_only() {
         let response =
             response(407, &[("access-control-allow-origin", "*"), ("set-cookie", "a=1")]);
-        let load = |profile| {
-            let state = State::new(profile, browser().now());
-            load_in(state, Some(&app()), Fetch::get(URL), std::slice::from_ref(&response))
-        };
+        let load =
+            |profile| load_by(profile, &app(), Fetch::get(URL), std::slice::from_ref(&response));
         for profile in [Profile::CHROMIUM, Profile::WEBKIT] {
             assert_eq!(*load(profile).reason(), Reason::ProxyStatus, "{}", profile.name);
         }

@@ -48,8 +48,8 @@ pub(crate) fn upgrade_image(profile: &Profile, request: &mut Request) {
 #[cfg(test)]
 mod tests {
     use crate::{
-        Blocked, Fetch, Profile, Reason, ServerResponse, State, run,
-        trial::{app, browser, load, load_in, page, response},
+        Blocked, Fetch, Profile, Reason, ServerResponse, run,
+        trial::{app, engine, load, load_by, page, response},
     };
 
     #[test]
@@ -73,9 +73,8 @@ mod tests {
         for (profile, url) in
             [(Profile::STANDARD, "https://api.test/"), (Profile::FIREFOX, "http://api.test/")]
         {
-            let state = State::new(profile, browser().now());
             let image = Fetch::image("http://api.test/");
-            let trial = load_in(state, Some(&local), image, &[response(200, &[])]);
+            let trial = load_by(profile, &local, image, &[response(200, &[])]);
             assert_eq!(trial.sent[0].url.as_str(), url, "{}", profile.name);
         }
     }
@@ -84,8 +83,7 @@ mod tests {
     fn webkit_blocks_http_on_loopback() {
         let outcome = |profile, from: &str, fetch| {
             let at = page(from);
-            let state = State::new(profile, browser().now());
-            run(state, Some(&at), fetch, |_| grant()).1
+            run(engine(profile), Some(&at), fetch, |_| grant()).1
         };
         let (secure, local) = ("https://app.test/", "http://localhost:3000/");
         for url in ["http://localhost:8080/", "http://127.0.0.1/", "http://[::1]/"] {

@@ -247,7 +247,7 @@ mod tests {
     use super::*;
     use crate::{
         Fetch, Page, Reason, run,
-        trial::{Trial, app, browser, load, load_in, page, response},
+        trial::{Trial, app, browser, engine, load, load_by, load_in, page, response},
     };
 
     #[test]
@@ -314,10 +314,9 @@ mod tests {
     #[test]
     fn a_websocket_that_is_refused_sets_no_cookies_in_chromium() {
         let kept = |profile, status| {
-            let state = State::new(profile, browser().now());
             let response = response(status, &[("set-cookie", "a=1; Secure")]);
             let fetch = Fetch::websocket("wss://app.test/live");
-            load_in(state, Some(&app()), fetch, &[response]).state.cookies().iter().count()
+            load_by(profile, &app(), fetch, &[response]).state.cookies().iter().count()
         };
         for (status, in_chromium) in [(101, 1), (401, 1), (200, 0), (301, 0), (403, 0)] {
             assert_eq!(kept(Profile::STANDARD, status), 1, "{status}");
@@ -334,7 +333,7 @@ mod tests {
         let holds = response(304, &[(origin, "https://evil.test")]);
         let fetch = |mode| Fetch::get("https://api.test/").cache(mode);
         let asks_again = |mode, second: &ServerResponse| {
-            let mut state = State::new(Profile::CHROMIUM, browser().now());
+            let mut state = engine(Profile::CHROMIUM);
             for (mode, response) in [(CacheMode::Default, &seen), (mode, second)] {
                 let responses = std::slice::from_ref(response);
                 state = load_in(state, Some(&app()), fetch(mode), responses).state;
@@ -356,7 +355,7 @@ mod tests {
     fn firefox_stores_nothing_that_it_blocks() {
         let fresh = ("cache-control", "max-age=60");
         let is_stored = |profile, fetch: &Fetch, field| {
-            let mut state = State::new(profile, browser().now());
+            let mut state = engine(profile);
             let mut count = 0;
             for _ in 0..2 {
                 state = run(state, Some(&app()), fetch.clone(), |_| {
@@ -423,7 +422,7 @@ mod tests {
                 (NoCache, true),
                 (ForceCache, true),
             ] {
-                let mut state = State::new(profile, browser().now());
+                let mut state = engine(profile);
                 let own = Fetch::get("/").header("if-none-match", "\"1\"").cache(mode);
                 let response = response(200, &[("cache-control", "max-age=60")]);
                 let mut count = 0;
@@ -443,9 +442,8 @@ mod tests {
     fn conditions_of_an_upload_leave_the_cache_mode_alone_in_firefox() {
         for (profile, control) in [(Profile::STANDARD, Some("no-cache")), (Profile::FIREFOX, None)]
         {
-            let state = State::new(profile, browser().now());
             let fetch = Fetch::get("/").header("if-none-match", "\"1\"").watch_upload();
-            let trial = load_in(state, Some(&app()), fetch, &[response(200, &[])]);
+            let trial = load_by(profile, &app(), fetch, &[response(200, &[])]);
             assert_eq!(trial.last("cache-control"), control, "{}", profile.name);
         }
     }

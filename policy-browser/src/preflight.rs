@@ -154,8 +154,8 @@ fn is_number(digits: &str) -> bool {
 mod tests {
     use super::*;
     use crate::{
-        Fetch, State, run,
-        trial::{Trial, app, load, response},
+        Fetch, run,
+        trial::{Trial, app, engine, load, response},
     };
 
     const URL: &str = "https://api.test/";
@@ -194,7 +194,7 @@ mod tests {
     fn methods_of_two(profile: Profile, max_age: &str, second: &[(&str, &str)]) -> Vec<String> {
         let methods = "access-control-allow-methods";
         let age = ("access-control-max-age", max_age);
-        let mut state = State::new(profile, std::time::Duration::from_secs(1));
+        let mut state = engine(profile);
         let mut sent = Vec::new();
         for fields in [second, &[("access-control-allow-origin", "https://app.test")]] {
             (state, _) = run(state, Some(&app()), Fetch::put(URL), |request| {
@@ -227,10 +227,9 @@ mod tests {
     #[test]
     fn after_a_preflight_webkit_and_firefox_ask_every_host_on_the_way() {
         let preflights = |profile| {
-            let state = State::new(profile, std::time::Duration::from_secs(1));
             let mut count = 0;
             let fetch = Fetch::get(URL).header("authorization", "Bearer x");
-            let _ = run(state, Some(&app()), fetch, |request| {
+            let _ = run(engine(profile), Some(&app()), fetch, |request| {
                 count += usize::from(request.is_preflight);
                 let star = ("access-control-allow-origin", "*");
                 let names = ("access-control-allow-headers", "authorization");
@@ -295,14 +294,13 @@ mod tests {
         let fetch = || Fetch::get(URL).header("authorization", "Bearer x");
         let reason = assert_refused(fetch(), 204, &[(HEADERS, "*")]);
         assert_eq!(reason, Reason::AllowHeaders("authorization".into()));
-        for engine in [Profile::CHROMIUM, Profile::FIREFOX, Profile::WEBKIT] {
-            let state = State::new(engine, std::time::Duration::ZERO);
-            let (_, outcome) = run(state, Some(&app()), fetch(), |_| {
+        for profile in [Profile::CHROMIUM, Profile::FIREFOX, Profile::WEBKIT] {
+            let (_, outcome) = run(engine(profile), Some(&app()), fetch(), |_| {
                 let mut response = grant();
                 response.headers.insert(HEADERS, HeaderValue::from_static("*"));
                 response
             });
-            assert!(outcome.is_readable(), "{}: {outcome:?}", engine.name);
+            assert!(outcome.is_readable(), "{}: {outcome:?}", profile.name);
         }
     }
 
@@ -317,9 +315,8 @@ mod tests {
     #[test]
     fn an_upload_listener_needs_its_method_in_chromium_and_firefox() {
         let is_granted = |profile, fetch: Fetch| {
-            let state = State::new(profile, std::time::Duration::ZERO);
             let fetch = fetch.body("x").watch_upload();
-            run(state, Some(&app()), fetch, |_| grant()).1.is_readable()
+            run(engine(profile), Some(&app()), fetch, |_| grant()).1.is_readable()
         };
         assert!(is_granted(Profile::STANDARD, Fetch::put(URL)));
         for engine in [Profile::CHROMIUM, Profile::FIREFOX] {
@@ -332,8 +329,7 @@ mod tests {
     fn a_preflight_to_the_own_origin_needs_no_grant_in_firefox() {
         let asks = |profile| {
             let mut count = 0;
-            let state = State::new(profile, std::time::Duration::ZERO);
-            run(state, Some(&app()), Fetch::get(URL).header("x-a", "1"), |request| {
+            run(engine(profile), Some(&app()), Fetch::get(URL).header("x-a", "1"), |request| {
                 count += 1;
                 let mut response = match request.url.host_str() {
                     Some("api.test") => grant(),

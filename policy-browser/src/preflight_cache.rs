@@ -170,7 +170,7 @@ mod tests {
     use crate::{
         CacheMode, Credentials, Event, Fetch, Page, PageOrigin, Profile, Redirect, ServerResponse,
         State, Url, run, step,
-        trial::{app, browser, load_in, response},
+        trial::{app, browser, engine, load_in, response},
     };
     use std::time::Duration;
 
@@ -196,9 +196,8 @@ mod tests {
     #[test]
     fn firefox_caches_preflights_by_credentials() {
         for (profile, again) in [(Profile::STANDARD, 0), (Profile::FIREFOX, 1)] {
-            let state = State::new(profile, browser().now());
             let with = Fetch::put(URL).credentials(Credentials::Include);
-            let (state, count) = preflights(state, with);
+            let (state, count) = preflights(engine(profile), with);
             assert_eq!(count, 1);
             let without = Fetch::put(URL).credentials(Credentials::Omit);
             assert_eq!(preflights(state, without).1, again, "{}", profile.name);
@@ -272,7 +271,7 @@ mod tests {
     #[test]
     fn a_redirect_that_is_refused_makes_engines_forget_nothing() {
         let forgets = |profile| {
-            let (state, _) = asks(State::new(profile, browser().now()), &app(), URL, "60");
+            let (state, _) = asks(engine(profile), &app(), URL, "60");
             let granted = ("access-control-allow-origin", "https://app.test");
             let away = response(302, &[granted, ("location", "/b")]);
             let fetch = Fetch::put(URL).redirect(Redirect::Error);
@@ -286,8 +285,7 @@ mod tests {
     #[test]
     fn chromium_forgets_before_it_asks_if_it_looked() {
         let forgets = |then: Fetch, allowed: &ServerResponse| {
-            let state = State::new(Profile::CHROMIUM, browser().now());
-            let (state, _) = asks(state, &app(), URL, "60");
+            let (state, _) = asks(engine(Profile::CHROMIUM), &app(), URL, "60");
             let state = run(state, Some(&app()), then, |_| allowed.clone()).0;
             asks(state, &app(), URL, "60").1
         };
@@ -308,7 +306,7 @@ mod tests {
         loads: [Fetch; 2],
         fields: &[(&str, &str)],
     ) -> usize {
-        let mut state = State::new(profile, browser().now());
+        let mut state = engine(profile);
         let mut count = 0;
         for fetch in loads {
             state = run(state, Some(page), fetch, |request| {
@@ -338,8 +336,7 @@ mod tests {
         }
         let mut count = 0;
         let mut led_back = false;
-        let state = State::new(Profile::WEBKIT, browser().now());
-        let _ = run(state, Some(&app()), Fetch::put(URL), |request| {
+        let _ = run(engine(Profile::WEBKIT), Some(&app()), Fetch::put(URL), |request| {
             count += usize::from(request.is_preflight);
             let origin = request.headers["origin"].to_str().unwrap();
             let granted = ("access-control-allow-origin", origin);
@@ -382,7 +379,7 @@ mod tests {
     #[test]
     fn webkit_keeps_the_last_response_of_a_url() {
         let forgets = |profile| {
-            let (state, _) = asks(State::new(profile, browser().now()), &app(), URL, "60");
+            let (state, _) = asks(engine(profile), &app(), URL, "60");
             let granted =
                 [("access-control-allow-origin", "*"), ("access-control-allow-methods", "PATCH")];
             let state = run(state, Some(&app()), Fetch::patch(URL), |_| response(200, &granted)).0;
@@ -394,7 +391,7 @@ mod tests {
     #[test]
     fn engines_keep_that_an_upload_was_granted() {
         for profile in [Profile::CHROMIUM, Profile::FIREFOX] {
-            let mut state = State::new(profile, browser().now());
+            let mut state = engine(profile);
             let mut count = 0;
             for _ in 0..2 {
                 let fetch = Fetch::post(URL).body("x").watch_upload();
@@ -411,7 +408,7 @@ mod tests {
     #[test]
     fn firefox_repeats_a_preflight_for_an_unlisted_head() {
         for (profile, count) in [(Profile::STANDARD, 1), (Profile::FIREFOX, 2)] {
-            let mut state = State::new(profile, browser().now());
+            let mut state = engine(profile);
             let mut preflights = 0;
             for _ in 0..2 {
                 let fetch = Fetch::new("HEAD", URL).header("x-a", "1");
@@ -429,7 +426,7 @@ mod tests {
     #[test]
     fn in_firefox_a_cross_origin_redirect_uses_the_cached_preflight_of_the_page() {
         for (profile, again) in [(Profile::STANDARD, true), (Profile::FIREFOX, false)] {
-            let (state, _) = preflights(State::new(profile, browser().now()), Fetch::put(URL));
+            let (state, _) = preflights(engine(profile), Fetch::put(URL));
             let mut asks = false;
             run(state, Some(&app()), Fetch::put("https://evil.test/"), |request| {
                 let is_target = request.url.as_str() == URL;
@@ -445,7 +442,7 @@ mod tests {
     #[test]
     fn in_firefox_a_blocked_redirect_drops_the_cached_preflight() {
         for (profile, forgets) in [(Profile::STANDARD, false), (Profile::FIREFOX, true)] {
-            let (state, _) = asks(State::new(profile, browser().now()), &app(), URL, "60");
+            let (state, _) = asks(engine(profile), &app(), URL, "60");
             let star = ("access-control-allow-origin", "*");
             let away = response(307, &[star, ("location", "http://api.test/b")]);
             let state = load_in(state, Some(&app()), Fetch::put(URL), &[away]).state;
@@ -456,7 +453,7 @@ mod tests {
     #[test]
     fn in_firefox_a_refused_request_without_preflight_makes_it_forget() {
         for (profile, forgets) in [(Profile::STANDARD, false), (Profile::FIREFOX, true)] {
-            let (state, _) = asks(State::new(profile, browser().now()), &app(), URL, "60");
+            let (state, _) = asks(engine(profile), &app(), URL, "60");
             let state = load_in(state, Some(&app()), Fetch::get(URL), &[response(200, &[])]).state;
             assert_eq!(asks(state, &app(), URL, "60").1, forgets, "{}", profile.name);
         }

@@ -92,24 +92,22 @@ pub(crate) fn tell(
 mod tests {
     use super::*;
     use crate::{
-        Fetch, Page, State,
-        trial::{browser, load_in, response},
+        Fetch, Page,
+        trial::{engine, load_by, load_in, response},
     };
 
     /// `Sec-Fetch-Storage-Access` and `Origin` of an image on the page's own host.
     fn image(profile: Profile, page: &Page) -> [Option<String>; 2] {
-        let state = State::new(profile, browser().now());
-        let trial = load_in(state, Some(page), Fetch::image("/a"), &[response(200, &[])]);
+        let trial = load_by(profile, page, Fetch::image("/a"), &[response(200, &[])]);
         ["sec-fetch-storage-access", "origin"].map(|name| trial.last(name).map(str::to_owned))
     }
 
     #[test]
     fn a_sandboxed_window_has_no_site_whose_storage_it_could_ask_for() {
         for profile in [Profile::CHROMIUM, Profile::FIREFOX] {
-            let state = State::new(profile, browser().now());
             let sandbox = [("content-security-policy", "sandbox allow-scripts")];
             let open = Fetch::navigate("https://app.test/");
-            let trial = load_in(state, None, open, &[response(200, &sandbox)]);
+            let trial = load_in(engine(profile), None, open, &[response(200, &sandbox)]);
             let window = trial.outcome.page().unwrap();
             assert!(window.is_sandboxed);
             assert_eq!(image(profile, window), [Some("none".to_owned()), None], "{}", profile.name);

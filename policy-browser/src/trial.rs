@@ -26,7 +26,12 @@ pub(crate) fn response(status: u16, fields: &[(&str, &str)]) -> ServerResponse {
 
 /// A browser by the standards, without any data.
 pub(crate) fn browser() -> State {
-    State::new(Profile::STANDARD, Duration::from_secs(1_800_000_000))
+    engine(Profile::STANDARD)
+}
+
+/// A browser of this kind, without any data.
+pub(crate) fn engine(profile: Profile) -> State {
+    State::new(profile, Duration::from_secs(1_800_000_000))
 }
 
 /// The course of a load.
@@ -39,7 +44,17 @@ pub(crate) struct Trial {
 
 /// A load in a new browser, which must request exactly these responses.
 pub(crate) fn load(page: &Page, fetch: Fetch, responses: &[ServerResponse]) -> Trial {
-    load_in(browser(), Some(page), fetch, responses)
+    load_by(Profile::STANDARD, page, fetch, responses)
+}
+
+/// The same in a new browser of this kind.
+pub(crate) fn load_by(
+    profile: Profile,
+    page: &Page,
+    fetch: Fetch,
+    responses: &[ServerResponse],
+) -> Trial {
+    load_in(engine(profile), Some(page), fetch, responses)
 }
 
 pub(crate) fn load_in(

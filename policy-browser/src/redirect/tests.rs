@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
-    Fetch, Outcome, Redirect, ReferrerPolicy, ResponseType, State, run,
-    trial::{app, browser, load, load_in, page, response},
+    Fetch, Outcome, Redirect, ReferrerPolicy, ResponseType, run,
+    trial::{app, browser, engine, load, load_by, load_in, page, response},
 };
 
 const STAR: (&str, &str) = ("access-control-allow-origin", "*");
@@ -47,7 +47,7 @@ fn a_post_becomes_a_get_where_the_web_expects_it() {
 fn last(profile: Profile, fetch: Fetch, targets: &[(u16, &str)], name: &str) -> Option<String> {
     let mut left = targets.iter();
     let mut value = None;
-    let _ = run(State::new(profile, browser().now()), Some(&app()), fetch, |request| {
+    let _ = run(engine(profile), Some(&app()), fetch, |request| {
         let granted = [STAR, ("access-control-allow-headers", "authorization, *")];
         if request.is_preflight {
             return response(204, &[granted[0], granted[1], ("access-control-allow-methods", "*")]);
@@ -96,7 +96,7 @@ fn firefox_asks_for_the_type_of_a_content_that_it_no_longer_sends() {
         let mut names = None;
         let mut targets = [(302, "/b"), (302, "https://api.test/")].into_iter();
         let fetch = Fetch::post("/a").header("content-type", "application/json").body("x");
-        let _ = run(State::new(profile, browser().now()), Some(&app()), fetch, |request| {
+        let _ = run(engine(profile), Some(&app()), fetch, |request| {
             if request.is_preflight {
                 let value = request.headers.get("access-control-request-headers");
                 names = value.map(|value| value.to_str().unwrap().to_owned());
@@ -143,7 +143,7 @@ fn webkit_asks_for_an_authorization_that_it_does_not_send() {
     {
         let fetch = Fetch::new("PUT", "/a").header("authorization", "Bearer x");
         let mut names = None;
-        let _ = run(State::new(profile, browser().now()), Some(&app()), fetch, |request| {
+        let _ = run(engine(profile), Some(&app()), fetch, |request| {
             if request.is_preflight {
                 let value = request.headers.get("access-control-request-headers");
                 names = value.map(|value| value.to_str().unwrap().to_owned());
@@ -185,7 +185,7 @@ fn preflight_field(
     let mut value = None;
     let mut is_led_away = false;
     let page = page("https://app.test/page");
-    let _ = run(State::new(profile, browser().now()), Some(&page), fetch, |request| {
+    let _ = run(engine(profile), Some(&page), fetch, |request| {
         if request.is_preflight && is_led_away {
             value = request.headers.get(name).map(|value| value.to_str().unwrap().to_owned());
             return response(403, &[]);
@@ -225,8 +225,7 @@ fn in_webkit_preflights_after_a_redirect_are_for_a_new_request() {
 fn webkit_shows_the_content_of_a_redirect_to_nowhere() {
     let has_content = |profile, fields: &[_]| {
         let fetch = Fetch::get("/a").redirect(Redirect::Manual);
-        let state = State::new(profile, browser().now());
-        let trial = load_in(state, Some(&app()), fetch, &[response(302, fields)]);
+        let trial = load_by(profile, &app(), fetch, &[response(302, fields)]);
         !trial.outcome.response().unwrap().body.is_empty()
     };
     assert!(has_content(Profile::WEBKIT, &[]) && !has_content(Profile::STANDARD, &[]));
@@ -262,8 +261,7 @@ fn webkit_decides_about_the_credentials_of_all_redirects_at_the_start() {
         let granted = ("access-control-allow-origin", "https://app.test");
         let credentials = ("access-control-allow-credentials", credentials);
         let mut count = 0;
-        let state = State::new(profile, browser().now());
-        let _ = run(state, Some(&app()), fetch, |request| {
+        let _ = run(engine(profile), Some(&app()), fetch, |request| {
             count += 1;
             match request.url.path() {
                 "/own" => to(302, "https://api.test/a"),
@@ -303,7 +301,7 @@ fn an_image_that_firefox_has_upgraded_follows_one_redirect_less() {
     for (profile, count) in [(Profile::STANDARD, 21), (Profile::FIREFOX, 20)] {
         let mut sent = 0;
         let image = Fetch::image("http://app.test/a");
-        run(State::new(profile, browser().now()), Some(&app()), image, |_| {
+        run(engine(profile), Some(&app()), image, |_| {
             sent += 1;
             to(302, "/a")
         });
@@ -355,8 +353,7 @@ fn a_password_in_the_target_is_for_beacons_too_in_chromium() {
     let post = Fetch::post("/a").mode(Mode::NoCors).body("x");
     for (fetch, is_sent) in [(post, false), (Fetch::beacon("/a", "", "x"), true)] {
         let mut sent = 0;
-        let state = State::new(Profile::CHROMIUM, browser().now());
-        let _ = run(state, Some(&app()), fetch, |_| {
+        let _ = run(engine(Profile::CHROMIUM), Some(&app()), fetch, |_| {
             sent += 1;
             if sent == 1 { to(302, target) } else { end() }
         });
@@ -378,9 +375,8 @@ fn the_redirect_mode_decides_whether_it_is_followed() {
 #[test]
 fn a_redirect_that_is_not_followed_needs_an_address_in_chromium() {
     let is_shown = |profile, location| {
-        let state = State::new(profile, browser().now());
         let fetch = Fetch::get("/a").redirect(Redirect::Manual);
-        let trial = load_in(state, Some(&app()), fetch, &[to(302, location)]);
+        let trial = load_by(profile, &app(), fetch, &[to(302, location)]);
         trial.outcome.response().is_some()
     };
     for (location, in_chromium) in [("https://[", false), ("javascript:1", true), ("", true)] {
@@ -405,9 +401,8 @@ fn a_cross_origin_redirect_makes_the_origin_opaque() {
 /// `Sec-Fetch-Site` of the requests that are no preflights, from a page of `https://app.test`
 /// through `https://api.test` back to its own origin.
 fn sites(profile: Profile, status: u16, fetch: Fetch) -> Vec<Option<String>> {
-    let state = State::new(profile, browser().now());
     let mut sites = Vec::new();
-    let (_, outcome) = run(state, Some(&app()), fetch, |request| {
+    let (_, outcome) = run(engine(profile), Some(&app()), fetch, |request| {
         let origin = request.headers["origin"].to_str().unwrap();
         let granted = [
             ("access-control-allow-origin", origin),
@@ -451,21 +446,19 @@ fn a_request_that_comes_back_from_another_origin_is_cross_site() {
 fn webkit_says_nothing_of_a_request_that_was_led_to_another_origin() {
     let sites = sites(Profile::WEBKIT, 302, Fetch::get("https://api.test/go"));
     assert_eq!(sites, [Some("cross-site".to_owned()), None]);
-    let state = State::new(Profile::WEBKIT, browser().now());
     let image = Fetch::image("https://api.test/go");
     let responses = [to(302, "https://app.test/end"), end()];
-    let trial = load_in(state, Some(&app()), image, &responses);
+    let trial = load_by(Profile::WEBKIT, &app(), image, &responses);
     assert_eq!(trial.last("sec-fetch-site"), Some("cross-site"));
 }
 
 #[test]
 fn in_webkit_a_cross_origin_redirect_of_delete_becomes_get() {
     let methods = |profile, target: &str| {
-        let state = State::new(profile, browser().now());
         let responses = [to(308, target), end()];
         let delete = Fetch::delete("/a").redirect(Redirect::Follow);
         let mut sent = Vec::new();
-        let _ = run(state, Some(&app()), delete, |request| {
+        let _ = run(engine(profile), Some(&app()), delete, |request| {
             sent.push(request.method.to_string());
             match request.url.path() {
                 "/a" => responses[0].clone(),
