@@ -120,23 +120,10 @@ impl<'a> CookieContext<'a> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::cookie_trial::{Ask, Browser, EVIL, KINDS, SHOP, url, with_kinds};
 
     const FRAMED: &str = "https://widget.test/";
-
-    /// Sets a cookie in the window of one site, and returns which of three windows send it; the
-    /// fourth is its own site.
-    fn framed(profile: Profile, line: &str) -> [String; 3] {
-        let mut browser = Browser::new(profile).gets(&Ask::from(SHOP, FRAMED), &[line]);
-        [
-            browser.sends(&Ask::from(SHOP, FRAMED)),
-            browser.sends(&Ask::from(EVIL, FRAMED)),
-            browser.sends(&Ask::at(FRAMED)),
-        ]
-    }
 
     #[test]
     fn same_site_keeps_cookies_from_other_sites() {
@@ -186,16 +173,6 @@ mod tests {
     }
 
     #[test]
-    fn a_new_cookie_goes_with_posts_for_two_minutes_in_chromium() {
-        let ask = Ask::leaving(EVIL, Method::POST, SHOP);
-        let young = Duration::from_secs(119);
-        assert_eq!(with_kinds(Profile::CHROMIUM).waits(young).sends(&ask), "none=1; default=1");
-        let old = Duration::from_secs(120);
-        assert_eq!(with_kinds(Profile::CHROMIUM).waits(old).sends(&ask), "none=1");
-        assert_eq!(with_kinds(Profile::STANDARD).sends(&ask), "none=1");
-    }
-
-    #[test]
     fn a_redirect_by_another_site_counts_for_firefox_where_it_sends() {
         let firefox = Profile::FIREFOX.third_party(ThirdParty::Sent);
         let part = Ask { was_elsewhere: true, ..Ask::from(SHOP, SHOP) };
@@ -205,25 +182,6 @@ mod tests {
         let all = "strict=1; lax=1; none=1; default=1";
         assert_eq!(with_kinds(Profile::CHROMIUM).sends(&part), all);
         assert_eq!(Browser::new(firefox).gets(&part, &KINDS).sends(&Ask::at(SHOP)), all);
-    }
-
-    #[test]
-    fn third_parties_have_their_cookies_as_the_setting_says() {
-        let line = "a=1; Secure; SameSite=None";
-        let with = |third_party| framed(Profile::STANDARD.third_party(third_party), line);
-        assert_eq!(with(ThirdParty::Sent), ["a=1", "a=1", "a=1"]);
-        assert_eq!(with(ThirdParty::Partitioned), ["a=1", "", ""]);
-        assert_eq!(with(ThirdParty::Blocked), ["", "", ""]);
-    }
-
-    #[test]
-    fn partitioned_ones_are_for_one_site_of_windows_in_any_setting() {
-        let line = "a=1; Secure; SameSite=None; Partitioned";
-        for third_party in [ThirdParty::Sent, ThirdParty::Partitioned, ThirdParty::Blocked] {
-            let profile = Profile::STANDARD.third_party(third_party);
-            assert_eq!(framed(profile, line), ["a=1", "", ""]);
-        }
-        assert_eq!(framed(Profile::STANDARD, "a=1; SameSite=None; Partitioned"), ["", "", ""]);
     }
 
     #[test]

@@ -358,5 +358,6 @@ mod tests {
         assert_eq!(preflight.headers["access-control-request-headers"], "x-a,x-b");
         assert_eq!(preflight.headers["origin"], "https://app.test");
         assert_eq!(preflight.headers["accept"], "*/*");
+        assert_eq!(preflight.headers["sec-fetch-mode"], "cors");
     }
 }

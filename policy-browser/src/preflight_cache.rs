@@ -390,35 +390,19 @@ mod tests {
 
     #[test]
     fn engines_keep_that_an_upload_was_granted() {
+        let loads = || [(); 2].map(|()| Fetch::post(URL).body("x").watch_upload());
         for profile in [Profile::CHROMIUM, Profile::FIREFOX] {
-            let mut state = engine(profile);
-            let mut count = 0;
-            for _ in 0..2 {
-                let fetch = Fetch::post(URL).body("x").watch_upload();
-                state = run(state, Some(&app()), fetch, |request| {
-                    count += usize::from(request.is_preflight);
-                    response(200, &[("access-control-allow-origin", "*")])
-                })
-                .0;
-            }
+            let count = preflights_of_two(profile, &app(), loads(), &[]);
             assert_eq!(count, 1, "{}", profile.name);
         }
     }
 
     #[test]
     fn firefox_repeats_a_preflight_for_an_unlisted_head() {
+        let loads = || [(); 2].map(|()| Fetch::new("HEAD", URL).header("x-a", "1"));
+        let fields = [("access-control-allow-headers", "x-a")];
         for (profile, count) in [(Profile::STANDARD, 1), (Profile::FIREFOX, 2)] {
-            let mut state = engine(profile);
-            let mut preflights = 0;
-            for _ in 0..2 {
-                let fetch = Fetch::new("HEAD", URL).header("x-a", "1");
-                state = run(state, Some(&app()), fetch, |request| {
-                    preflights += usize::from(request.is_preflight);
-                    let star = ("access-control-allow-origin", "*");
-                    response(200, &[star, ("access-control-allow-headers", "x-a")])
-                })
-                .0;
-            }
+            let preflights = preflights_of_two(profile, &app(), loads(), &fields);
             assert_eq!(preflights, count, "{}", profile.name);
         }
     }

@@ -192,9 +192,6 @@ pub fn run(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::trial::{app, browser, load_in, response};
-
     /// Otherwise it could not test the engine independently.
     #[test]
     fn the_model_takes_nothing_of_the_engine() {
@@ -203,24 +200,5 @@ mod tests {
         let (dependencies, _) = dependencies.split_once("\n\n").unwrap();
         assert!(dependencies.contains("http.workspace"), "{dependencies}");
         assert!(!dependencies.contains("policy"), "{dependencies}");
-    }
-
-    #[test]
-    fn cookies_expire() {
-        let text = "a=1; Max-Age=60".to_owned();
-        let (mut state, _) = step(browser(), Event::WriteCookie { page: app(), text });
-        for (seconds, left) in [(59, 1), (1, 0)] {
-            (state, _) = step(state, Event::Elapse(Duration::from_secs(seconds)));
-            assert_eq!(state.cookies().iter().count(), left);
-        }
-    }
-
-    #[test]
-    fn cookies_of_scripts_are_sent_and_read() {
-        let text = "a=1".to_owned();
-        let (state, _) = step(browser(), Event::WriteCookie { page: app(), text });
-        assert_eq!(state.read_cookies(&app()), "a=1");
-        let trial = load_in(state, Some(&app()), Fetch::get("/"), &[response(200, &[])]);
-        assert_eq!(trial.last("cookie"), Some("a=1"));
     }
 }
