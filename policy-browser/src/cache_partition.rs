@@ -81,16 +81,12 @@ impl Partition {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn page(url: &str) -> Page {
-        Page::at(Url::parse(url).unwrap())
-    }
+    use crate::trial::{page, url};
 
     /// Whether two loads of these pages share a partition.
     fn share(profile: &Profile, loads: [(&Page, LoadKind, &str, bool); 2]) -> bool {
         let [one, other] = loads.map(|(page, kind, url, has_credentials)| {
-            let url = Url::parse(url).unwrap();
-            Partition::for_load(profile, Some(page), kind, &url, has_credentials)
+            Partition::for_load(profile, Some(page), kind, &self::url(url), has_credentials)
         });
         one == other
     }

@@ -121,7 +121,10 @@ impl<'a> CookieContext<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cookie_trial::{Ask, Browser, EVIL, KINDS, SHOP, url, with_kinds};
+    use crate::{
+        cookie_trial::{Ask, Browser, EVIL, KINDS, SHOP, with_kinds},
+        trial::{page, url},
+    };
 
     const FRAMED: &str = "https://widget.test/";
 
@@ -144,12 +147,11 @@ mod tests {
 
     #[test]
     fn a_frame_within_another_site_is_of_another_site() {
-        let page =
-            Page { top_level: url(EVIL), has_same_site_ancestors: false, ..Page::at(url(SHOP)) };
-        let ask = Ask { page: Some(page.clone()), ..Ask::from(SHOP, SHOP) };
+        let framed = Page { top_level: url(EVIL), has_same_site_ancestors: false, ..page(SHOP) };
+        let ask = Ask { page: Some(framed.clone()), ..Ask::from(SHOP, SHOP) };
         assert_eq!(with_kinds(Profile::STANDARD).sends(&ask), "none=1");
-        assert_eq!(with_kinds(Profile::STANDARD).reads(&page), "none=1");
-        let sandwiched = Page { has_same_site_ancestors: false, ..Page::at(url(SHOP)) };
+        assert_eq!(with_kinds(Profile::STANDARD).reads(&framed), "none=1");
+        let sandwiched = Page { has_same_site_ancestors: false, ..page(SHOP) };
         assert_eq!(with_kinds(Profile::STANDARD).reads(&sandwiched), "none=1");
     }
 
@@ -198,7 +200,7 @@ mod tests {
     #[test]
     fn a_frame_of_the_windows_own_site_has_its_own_partition_behind_another_site() {
         let line = "a=1; Secure; SameSite=None; Partitioned";
-        let behind = Page { has_same_site_ancestors: false, ..Page::at(url(SHOP)) };
+        let behind = Page { has_same_site_ancestors: false, ..page(SHOP) };
         let ask = Ask { page: Some(behind), ..Ask::from(SHOP, SHOP) };
         let mut browser = Browser::new(Profile::CHROMIUM).gets(&Ask::from(SHOP, SHOP), &[line]);
         assert_eq!(browser.sends(&ask), "");
@@ -207,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_sandboxed_page_is_foreign_to_its_own_site() {
-        let sandboxed = Page { origin: PageOrigin::Opaque, ..Page::at(url(SHOP)) };
+        let sandboxed = Page { origin: PageOrigin::Opaque, ..page(SHOP) };
         let ask = Ask { page: Some(sandboxed), ..Ask::from(SHOP, SHOP) };
         assert_eq!(with_kinds(Profile::STANDARD).sends(&ask), "none=1");
         assert_eq!(with_kinds(Profile::CHROMIUM).sends(&ask), "");

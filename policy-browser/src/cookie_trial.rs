@@ -5,15 +5,15 @@ use std::time::Duration;
 use http::Method;
 use url::Url;
 
-use crate::{Jar, Page, Profile, cookie_context::CookieContext};
+use crate::{
+    Jar, Page, Profile,
+    cookie_context::CookieContext,
+    trial::{page, url},
+};
 
 pub(crate) const NOW: Duration = Duration::from_secs(1_700_000_000);
 pub(crate) const DAY: Duration = Duration::from_secs(86_400);
 pub(crate) const SHOP: &str = "https://shop.example/";
-
-pub(crate) fn url(text: &str) -> Url {
-    Url::parse(text).unwrap()
-}
 
 /// A browser with cookies only.
 pub(crate) struct Browser {
@@ -40,8 +40,8 @@ impl Ask {
     }
 
     /// A subresource of a page in a window.
-    pub(crate) fn from(page: &str, address: &str) -> Self {
-        Self { page: Some(Page::at(url(page))), leaves: false, ..Self::at(address) }
+    pub(crate) fn from(from: &str, address: &str) -> Self {
+        Self { page: Some(page(from)), leaves: false, ..Self::at(address) }
     }
 
     /// A navigation of a page in a window.

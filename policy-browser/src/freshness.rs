@@ -176,29 +176,20 @@ pub(crate) fn elements<'a>(
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
-
     use super::*;
+    use crate::trial::response;
 
     const NOW: Duration = Duration::from_secs(784_111_777);
     const DATE_OF_NOW: (&str, &str) = ("date", "Sun, 06 Nov 1994 08:49:37 GMT");
     const TEN_HOURS_AGO: &str = "Sat, 05 Nov 1994 22:49:37 GMT";
 
-    fn response(status: u16, fields: &[(&'static str, &str)]) -> ServerResponse {
-        let mut response = ServerResponse { status, ..ServerResponse::default() };
-        for (name, value) in fields {
-            response.headers.append(*name, HeaderValue::from_str(value).unwrap());
-        }
-        response
-    }
-
     /// For how many seconds the response is fresh from now on.
-    fn fresh_for(profile: &Profile, status: u16, fields: &[(&'static str, &str)]) -> u64 {
+    fn fresh_for(profile: &Profile, status: u16, fields: &[(&str, &str)]) -> u64 {
         let freshness = Freshness::new(profile, NOW, &response(status, fields));
         freshness.lifetime.saturating_sub(freshness.age(NOW)).as_secs()
     }
 
-    fn standard(fields: &[(&'static str, &str)]) -> u64 {
+    fn standard(fields: &[(&str, &str)]) -> u64 {
         fresh_for(&Profile::STANDARD, 200, fields)
     }
 

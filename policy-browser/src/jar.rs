@@ -252,7 +252,8 @@ mod tests {
     use super::*;
     use crate::{
         Profile,
-        cookie_trial::{Ask, Browser, SHOP, url},
+        cookie_trial::{Ask, Browser, SHOP},
+        trial::page,
     };
 
     #[test]
@@ -304,7 +305,7 @@ mod tests {
 
     #[test]
     fn scripts_see_and_touch_nothing_that_is_http_only() {
-        let page = Page::at(url(SHOP));
+        let page = page(SHOP);
         let mut browser = Browser::new(Profile::STANDARD)
             .gets(&Ask::at(SHOP), &["a=1; HttpOnly", "b=2"])
             .writes(&page, "a=3")
@@ -317,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_sandboxed_page_has_no_cookies() {
-        let page = Page { origin: PageOrigin::Opaque, ..Page::at(url(SHOP)) };
+        let page = Page { origin: PageOrigin::Opaque, ..page(SHOP) };
         let browser =
             Browser::new(Profile::STANDARD).gets(&Ask::at(SHOP), &["a=1"]).writes(&page, "b=2");
         assert_eq!(browser.reads(&page), "");

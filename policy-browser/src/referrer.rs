@@ -140,14 +140,11 @@ mod tests {
     use http::HeaderValue;
 
     use super::*;
+    use crate::trial::url;
 
     const PAGE: &str = "https://user:secret@shop.example/cart?item=7#top";
     const WHOLE: Option<&str> = Some("https://shop.example/cart?item=7");
     const ORIGIN: Option<&str> = Some("https://shop.example/");
-
-    fn url(url: &str) -> Url {
-        Url::parse(url).unwrap()
-    }
 
     /// The referrer of each policy for the same origin, for another one, and for one without TLS.
     const TABLE: [(ReferrerPolicy, [Option<&str>; 3]); 8] = [
@@ -174,7 +171,7 @@ mod tests {
 
     #[test]
     fn origin_is_kept_where_the_policy_lets_it() {
-        let origin = PageOrigin::from_url(&Url::parse(PAGE).unwrap());
+        let origin = PageOrigin::from_url(&url(PAGE));
         for (policy, expected) in [
             (ReferrerPolicy::NoReferrer, [false, false, false]),
             (ReferrerPolicy::NoReferrerWhenDowngrade, [true, true, false]),
@@ -185,8 +182,7 @@ mod tests {
             (ReferrerPolicy::StrictOriginWhenCrossOrigin, [true, true, false]),
             (ReferrerPolicy::UnsafeUrl, [true, true, true]),
         ] {
-            let kept =
-                TARGETS.map(|target| origin_allowed(policy, &origin, &Url::parse(target).unwrap()));
+            let kept = TARGETS.map(|target| origin_allowed(policy, &origin, &url(target)));
             assert_eq!(kept, expected, "{policy:?}");
         }
     }

@@ -96,10 +96,7 @@ pub(crate) fn is_address(host: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn url(text: &str) -> Url {
-        Url::parse(text).unwrap()
-    }
+    use crate::trial::url;
 
     fn same(a: &str, b: &str) -> bool {
         is_same_site(&PageOrigin::from_url(&url(a)), &url(b))

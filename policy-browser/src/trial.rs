@@ -12,7 +12,11 @@ pub(crate) fn app() -> Page {
 }
 
 pub(crate) fn page(url: &str) -> Page {
-    Page::at(Url::parse(url).unwrap())
+    Page::at(self::url(url))
+}
+
+pub(crate) fn url(text: &str) -> Url {
+    Url::parse(text).unwrap()
 }
 
 pub(crate) fn response(status: u16, fields: &[(&str, &str)]) -> ServerResponse {

@@ -1,8 +1,12 @@
-use http::{HeaderMap, HeaderValue};
-use url::Url;
+use http::HeaderMap;
 
 use super::*;
-use crate::{Page, PageOrigin, cache_partition::LoadKind, stored::LONGEST};
+use crate::{
+    Page, PageOrigin,
+    cache_partition::LoadKind,
+    stored::LONGEST,
+    trial::{page, response, url},
+};
 
 const ASSET: &str = "https://api.shop.example/asset";
 const TEN_HOURS_AGO: &str = "Sat, 05 Nov 1994 22:49:37 GMT";
@@ -10,30 +14,18 @@ const DATE: (&str, &str) = ("date", "Sun, 06 Nov 1994 08:49:37 GMT");
 const MAX_AGE: (&str, &str) = ("cache-control", "max-age=60");
 const TAG: (&str, &str) = ("etag", "\"1\"");
 
-type Fields<'a> = &'a [(&'static str, &'a str)];
+type Fields<'a> = &'a [(&'a str, &'a str)];
 
 fn fields(fields: Fields<'_>) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    for (name, value) in fields {
-        headers.append(*name, HeaderValue::from_str(value).unwrap());
-    }
-    headers
+    response(200, fields).headers
 }
 
-fn response(status: u16, headers: Fields<'_>) -> ServerResponse {
-    ServerResponse { status, headers: fields(headers), body: b"content".to_vec() }
-}
-
-fn request(method: Method, url: &str, headers: Fields<'_>) -> SentRequest {
-    SentRequest { headers: fields(headers), ..SentRequest::new(method, Url::parse(url).unwrap()) }
+fn request(method: Method, address: &str, headers: Fields<'_>) -> SentRequest {
+    SentRequest { headers: fields(headers), ..SentRequest::new(method, url(address)) }
 }
 
 fn get(headers: Fields<'_>) -> SentRequest {
     request(Method::GET, ASSET, headers)
-}
-
-fn page(url: &str) -> Page {
-    Page::at(Url::parse(url).unwrap())
 }
 
 /// A browser with a cache only, and one page.
@@ -529,7 +521,7 @@ fn firefox_keeps_responses_to_head_by_themselves() {
 fn in_firefox_a_change_keeps_cached_cross_site_fetches() {
     let finds = |profile, page: Page| {
         let mut browser = Browser::new(profile);
-        let url = Url::parse(ASSET).unwrap();
+        let url = url(ASSET);
         browser.key = Partition::for_load(&profile, Some(&page), LoadKind::Fetch, &url, true);
         let response = response(200, &[MAX_AGE]);
         let change = request(Method::DELETE, ASSET, &[]);
@@ -567,12 +559,12 @@ fn a_sandboxed_page_caches_nothing_in_chromium() {
     let sandboxed = Page { origin: PageOrigin::Opaque, ..page("https://app.shop.example/") };
     let finds = |profile| {
         let mut browser = Browser::new(profile);
-        let url = Url::parse(ASSET).unwrap();
+        let url = url(ASSET);
         browser.key =
             Partition::for_load(&profile, Some(&sandboxed), LoadKind::Subresource, &url, true);
         browser.keeps(&get(&[]), &response(200, &[MAX_AGE])).finds(&get(&[]))
     };
-    let url = Url::parse(ASSET).unwrap();
+    let url = url(ASSET);
     let load = |kind| Partition::for_load(&Profile::CHROMIUM, Some(&sandboxed), kind, &url, true);
     assert!(load(LoadKind::Subresource).is_transient && !load(LoadKind::Frame).is_transient);
     assert_eq!(finds(Profile::CHROMIUM), "miss");
