@@ -1,7 +1,5 @@
-//! Laws of cookies, origin verdicts, caching, callbacks and redirect targets, each with a separate
-//! oracle.
+//! Laws of cookies, origin verdicts, callbacks and redirect targets, each with a separate oracle.
 
-mod caching;
 mod cookies;
 mod csrf;
 mod names;

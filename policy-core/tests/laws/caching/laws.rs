@@ -224,6 +224,10 @@ fn the_result_is_never_weaker_than_handler_and_declaration() {
                 }
             }
         }
+        if case.is_personal() && !result.has("no-store") {
+            prop_assert_eq!(result.names().filter(|name| *name == "private").count(), 1);
+            prop_assert!(!["public", "s-maxage"].iter().any(|name| result.has(name)), "{result:?}");
+        }
         let is_said = |name: &str| fields.iter().any(|field| field.has(name));
         prop_assert!(result.names().all(|name| ours.contains(&name) || is_said(name)));
         Ok(Precondition::met_if(fields.len() == 2 && !result.has("no-store")))
@@ -238,6 +242,9 @@ fn caches_store_only_permitted_responses() {
     holds("storability", 38, cases(), |case| {
         let after = case.after();
         let result = Field::read(&after).unwrap_or_default();
+        if case.is_secret() {
+            prop_assert_eq!(after.get(CACHE_CONTROL).expect("one"), "no-store");
+        }
         // A 304 updates a stored response, and follows the same rules.
         let status = if case.status == 304 { 200 } else { case.status };
         let stored = |cache, field: &Field, is_authorized| {
@@ -303,7 +310,8 @@ fn errors_are_not_stored_for_a_declaration() {
 }
 
 /// Where the response sets any caching field, no field contradicts another, and `Vary` names what
-/// is declared.
+/// is declared and what made a difference. Without a declaration, a response to GET with neither a
+/// secret nor personal content stays as it is.
 #[test]
 fn no_other_field_contradicts() {
     holds("other fields", 87, cases(), |case| {
@@ -317,11 +325,21 @@ fn no_other_field_contradicts() {
             prop_assert_eq!(vary(name), 1);
         }
         prop_assert_eq!(vary("x-own"), 1);
+        let ResponseFacts { cookie_set, csrf_token_rendered, session_read, .. } = case.facts;
+        let by_cookies = cookie_set || csrf_token_rendered || session_read;
+        prop_assert_eq!(vary("cookie"), usize::from(by_cookies));
+        let is_reused = |value: &HeaderValue| value != "no-store" && value != "private, no-cache";
+        let by_token = (case.facts.bearer || case.facts.bearer_absent)
+            && after.get(CACHE_CONTROL).is_none_or(is_reused);
+        prop_assert_eq!(vary("authorization"), usize::from(by_token));
         let untouched = case.declared().is_none() && !case.is_secret() && !case.is_personal();
         let targeted = HeaderName::from_static("cdn-cache-control");
         let has_rivals = after.contains_key(EXPIRES) || after.contains_key(targeted);
         let is_same = before.get_all(CACHE_CONTROL).iter().eq(after.get_all(CACHE_CONTROL));
         prop_assert!(!has_rivals || untouched && is_same);
+        if case.policy.is_none() && untouched && case.method == Method::GET {
+            prop_assert_eq!(&after, &before);
+        }
         prop_assert!(is_same || after.get_all(CACHE_CONTROL).iter().count() < 2);
         Ok(Precondition::met_if(!untouched))
     });

@@ -92,8 +92,7 @@ pub(crate) fn may_store(
         "POST" | "PATCH" => states_age && has_location,
         _ => false,
     };
-    let is_heuristic =
-        [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501].contains(&status);
+    let is_heuristic = CACHEABLE_BY_DEFAULT.contains(&status);
     let is_kept = match cache {
         Cache::OfOne => true,
         Cache::OfMany => {

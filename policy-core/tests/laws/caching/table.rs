@@ -124,6 +124,27 @@ fn personal_responses_stay_private() {
 }
 
 #[test]
+fn strict_enough_choices_of_handlers_are_kept() {
+    for (choice, kept) in [
+        ("no-store", "no-store"),
+        ("No-Store, max-age=60", "no-store"),
+        ("private, max-age=60", "private, max-age=60"),
+        ("max-age=60, Private, immutable", "private, max-age=60, immutable"),
+        ("private, no-cache, must-revalidate", "private, no-cache, must-revalidate"),
+        ("public, private, max-age=1, s-maxage=9", "private, max-age=1"),
+        ("private", "private, no-cache"),
+        ("max-age=60", "private, no-cache"),
+        ("private, max-age=1, max-age=2", "private, no-cache"),
+        ("private, max-age=\"5\"", "private, no-cache"),
+        ("private=\"a\", max-age=1", "private, no-cache"),
+        ("private, x=\", max-age=1, \"", "private, no-cache"),
+        ("x=\"\\\", private, max-age=1, \"", "private, no-cache"),
+    ] {
+        assert_eq!(control(None, (&Method::GET, 200, BEARER), &[choice]), kept, "{choice}");
+    }
+}
+
+#[test]
 fn posts_are_kept_with_an_age_and_a_location_only() {
     for method in [Method::POST, Method::PATCH] {
         let post = (&method, 200, NOTHING);

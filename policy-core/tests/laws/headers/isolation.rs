@@ -2,9 +2,12 @@
 //! time.
 
 use http::{HeaderMap, HeaderValue, Method};
-use policy_core::isolation::{FetchMetadata, Isolation, StatedOrigin};
+use policy_core::{
+    Refusal,
+    isolation::{FetchMetadata, Isolation, StatedOrigin},
+};
 
-const SITES: [&[&str]; 9] = [
+const SITES: [&[&str]; 11] = [
     &[],
     &["same-origin"],
     &["none"],
@@ -13,9 +16,11 @@ const SITES: [&[&str]; 9] = [
     &["other"],
     &[""],
     &["SAME-ORIGIN"],
+    &["same-origin, none"],
+    &["same-origin", "same-origin"],
     &["same-origin", "cross-site"],
 ];
-const MODES: [&[&str]; 7] = [
+const MODES: [&[&str]; 9] = [
     &[],
     &["navigate"],
     &["no-cors"],
@@ -23,16 +28,21 @@ const MODES: [&[&str]; 7] = [
     &["websocket"],
     &["other"],
     &["navigate", "cors"],
+    &["navigate", "navigate"],
+    &["cors", "cors"],
 ];
-const DESTS: [&[&str]; 9] = [
+const DESTS: [&[&str]; 12] = [
     &[],
     &["document"],
     &["iframe"],
+    &["frame"],
+    &["fencedframe"],
     &["object"],
     &["embed"],
     &["image"],
     &["empty"],
     &["other"],
+    &[""],
     &["document", "document"],
 ];
 
@@ -57,13 +67,14 @@ fn a_request_is_admitted_exactly_if_the_policy_says_so() {
             }
         }
         let metadata = FetchMetadata::read(&headers);
-        for method in [Method::GET, Method::HEAD, Method::POST, Method::OPTIONS] {
+        for method in [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::OPTIONS] {
             for meaning in MEANINGS {
                 for isolation in [Isolation::SameOrigin, Isolation::SameSite] {
-                    let found = isolation.admit(&metadata, &method, meaning).is_ok();
-                    let due = oracle(isolation, &headers, method.as_str(), meaning);
+                    let found = isolation.admit(&metadata, &method, meaning);
+                    let is_due = oracle(isolation, &headers, method.as_str(), meaning);
+                    let due = if is_due { Ok(()) } else { Err(Refusal::CrossSite) };
                     assert_eq!(found, due, "{isolation:?} {method} {headers:?} {meaning:?}");
-                    if due { admitted += 1 } else { refused += 1 }
+                    if is_due { admitted += 1 } else { refused += 1 }
                 }
             }
         }
@@ -96,12 +107,13 @@ fn oracle(isolation: Isolation, headers: &HeaderMap, method: &str, meaning: Stat
     if !["same-origin", "same-site", "cross-site", "none"].contains(&site.as_str()) {
         return false;
     }
-    // No browser sends two modes: the stricter one counts.
-    let is_cors = ["cors", "navigate and cors"].contains(&of("sec-fetch-mode").as_str());
+    // No browser sends two modes: the strictest one counts.
+    let mode = of("sec-fetch-mode");
+    let is_cors = mode == "cors" || mode.contains(" and ");
     let is_tainted = site == "same-origin" && of("origin") == "null" && is_cors;
     let is_own = (site == "same-origin" && !is_tainted) || site == "none";
     let is_neighbour = site == "same-site" && isolation == Isolation::SameSite;
-    let is_link = of("sec-fetch-mode") == "navigate"
+    let is_link = mode == "navigate"
         && of("sec-fetch-dest") == "document"
         && (method == "GET" || method == "HEAD");
     is_own || is_neighbour || is_link || granted
