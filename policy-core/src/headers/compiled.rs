@@ -392,20 +392,6 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_handlers_are_kept() {
-        let mut headers = HeaderMap::new();
-        let own = HeaderValue::from_static("default-src *");
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html"));
-        headers.insert(CONTENT_SECURITY_POLICY, own.clone());
-        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("sniff"));
-        SecurityHeaders::new(&HeadersPolicy::PAGES)
-            .apply(&mut headers, Some(&Nonce::from_bytes([0; 16])));
-        assert_eq!(headers[CONTENT_SECURITY_POLICY], own);
-        assert_eq!(headers[X_CONTENT_TYPE_OPTIONS], "nosniff");
-        assert_eq!(headers[X_FRAME_OPTIONS], "DENY");
-    }
-
-    #[test]
     fn transport_is_for_answers_over_tls() {
         const LISTED: HeadersPolicy =
             HeadersPolicy::builder().hsts(63_072_000).include_subdomains().preload().build();

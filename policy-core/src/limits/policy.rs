@@ -168,59 +168,47 @@ impl Limits {
 mod tests {
     use super::*;
 
+    /// Every limit, by a number.
+    fn limits(number: u32) -> Limits {
+        Limits {
+            body: Some(number.into()),
+            timeout: Some(Duration::from_secs(number.into())),
+            rate: Some(Rate::per_second(number)),
+            concurrency: Some(number),
+            message: Some(number.into()),
+            silence: Some(Duration::from_secs(number.into())),
+            sockets: Some(number),
+            sockets_per_caller: Some(number),
+            misses: Some(Rate::per_second(number).by_principal()),
+        }
+    }
+
+    /// The limits of `one` that have a flag, and the others of `other`.
+    fn chosen(flags: u16, one: Limits, other: Limits) -> Limits {
+        let has = |flag: u16| flags & (1 << flag) != 0;
+        Limits {
+            body: if has(0) { one.body } else { other.body },
+            timeout: if has(1) { one.timeout } else { other.timeout },
+            rate: if has(2) { one.rate } else { other.rate },
+            concurrency: if has(3) { one.concurrency } else { other.concurrency },
+            message: if has(4) { one.message } else { other.message },
+            silence: if has(5) { one.silence } else { other.silence },
+            sockets: if has(6) { one.sockets } else { other.sockets },
+            sockets_per_caller: if has(7) {
+                one.sockets_per_caller
+            } else {
+                other.sockets_per_caller
+            },
+            misses: if has(8) { one.misses } else { other.misses },
+        }
+    }
+
     #[test]
     fn the_nearest_level_decides_each_limit_by_itself() {
-        let inner = Limits {
-            body: Some(1),
-            timeout: Some(Duration::from_secs(1)),
-            rate: Some(Rate::per_second(1)),
-            concurrency: Some(1),
-            message: Some(1),
-            silence: Some(Duration::from_secs(1)),
-            sockets: Some(1),
-            sockets_per_caller: Some(1),
-            misses: Some(Rate::per_second(1).by_principal()),
-        };
-        let outer = Limits {
-            body: Some(2),
-            timeout: Some(Duration::from_secs(2)),
-            rate: Some(Rate::per_second(2)),
-            concurrency: Some(2),
-            message: Some(2),
-            silence: Some(Duration::from_secs(2)),
-            sockets: Some(2),
-            sockets_per_caller: Some(2),
-            misses: Some(Rate::per_second(2).by_principal()),
-        };
+        let (inner, outer) = (limits(1), limits(2));
         for flags in 0..1_u16 << 9 {
-            let has = |flag: u16| flags & (1 << flag) != 0;
-            let stated = Limits {
-                body: inner.body.filter(|_| has(0)),
-                timeout: inner.timeout.filter(|_| has(1)),
-                rate: inner.rate.filter(|_| has(2)),
-                concurrency: inner.concurrency.filter(|_| has(3)),
-                message: inner.message.filter(|_| has(4)),
-                silence: inner.silence.filter(|_| has(5)),
-                sockets: inner.sockets.filter(|_| has(6)),
-                sockets_per_caller: inner.sockets_per_caller.filter(|_| has(7)),
-                misses: inner.misses.filter(|_| has(8)),
-            };
-            let composed = stated.or(outer);
-            assert_eq!(composed.body, if has(0) { inner.body } else { outer.body });
-            assert_eq!(composed.timeout, if has(1) { inner.timeout } else { outer.timeout });
-            assert_eq!(composed.rate, if has(2) { inner.rate } else { outer.rate });
-            assert_eq!(
-                composed.concurrency,
-                if has(3) { inner.concurrency } else { outer.concurrency }
-            );
-            assert_eq!(composed.message, if has(4) { inner.message } else { outer.message });
-            assert_eq!(composed.silence, if has(5) { inner.silence } else { outer.silence });
-            assert_eq!(composed.sockets, if has(6) { inner.sockets } else { outer.sockets });
-            assert_eq!(
-                composed.sockets_per_caller,
-                if has(7) { inner.sockets_per_caller } else { outer.sockets_per_caller }
-            );
-            assert_eq!(composed.misses, if has(8) { inner.misses } else { outer.misses });
+            let stated = chosen(flags, inner, Limits::NONE);
+            assert_eq!(stated.or(outer), chosen(flags, inner, outer), "{flags:b}");
             assert_eq!(stated.or(Limits::NONE), stated);
         }
     }

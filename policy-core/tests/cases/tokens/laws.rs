@@ -36,22 +36,6 @@ fn claims<'a>(subject: &'a str, scope: &'a str) -> NewClaims<'a> {
 }
 
 proptest! {
-    /// Changing any single byte of a token makes it invalid: in the header, the payload, the
-    /// signature, or the dots between them.
-    #[test]
-    fn a_token_with_one_byte_changed_is_refused(
-        subject in "[a-z]{1,20}", place in any::<prop::sample::Index>(), byte in any::<u8>(),
-    ) {
-        let keys = ring();
-        let token = keys.sign(&claims(&subject, "read"), NOW).expect("a token").into_bytes();
-        let mut changed = token.clone();
-        let place = place.index(changed.len());
-        prop_assume!(changed[place] != byte);
-        changed[place] = byte;
-        prop_assert!(verifier().verify(&keys, &token, NOW).is_ok());
-        prop_assert!(verifier().verify(&keys, &changed, NOW).is_err());
-    }
-
     /// Subjects, scopes, roles and custom claims are read back exactly as they were signed, with
     /// quotes, backslashes and control characters.
     #[test]
@@ -92,7 +76,8 @@ proptest! {
     }
 }
 
-/// Each byte of one token, changed to every other value: the law above, exhaustively.
+/// Changing any byte to any other value makes a token invalid: in the header, the payload, the
+/// signature, or the dots between them.
 #[test]
 fn every_change_of_one_byte_of_one_token_is_refused() {
     let (keys, verifier) = (ring(), verifier());
