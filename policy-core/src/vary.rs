@@ -133,13 +133,15 @@ pub(crate) fn add_all(headers: &mut HeaderMap, missing: &VaryNames) {
 mod tests {
     use super::*;
 
-    fn added(before: &[&'static str], token: VaryToken) -> Vec<String> {
-        let mut headers = HeaderMap::new();
-        for line in before {
-            headers.append(VARY, HeaderValue::from_static(line));
-        }
-        add(&mut headers, token);
+    fn changed(before: &[&'static str], change: impl Fn(&mut HeaderMap)) -> Vec<String> {
+        let lines = before.iter().map(|line| (VARY, HeaderValue::from_static(line)));
+        let mut headers = HeaderMap::from_iter(lines);
+        change(&mut headers);
         headers.get_all(VARY).iter().map(|line| line.to_str().unwrap().to_owned()).collect()
+    }
+
+    fn added(before: &[&'static str], token: VaryToken) -> Vec<String> {
+        changed(before, |headers| add(headers, token))
     }
 
     #[test]
@@ -181,15 +183,7 @@ mod tests {
     #[test]
     fn the_names_of_a_route_are_added_once_each() {
         let names = VaryNames::new(&["Accept", "x-region"]).unwrap();
-        let added = |before: &[&'static str]| {
-            let mut headers = HeaderMap::new();
-            for line in before {
-                headers.append(VARY, HeaderValue::from_static(line));
-            }
-            add_all(&mut headers, &names);
-            let lines = headers.get_all(VARY).iter();
-            lines.map(|line| line.to_str().unwrap().to_owned()).collect::<Vec<_>>()
-        };
+        let added = |before: &[&'static str]| changed(before, |headers| add_all(headers, &names));
         assert_eq!(added(&[]), ["accept, x-region"]);
         assert_eq!(added(&["origin, ACCEPT"]), ["origin, ACCEPT, x-region"]);
         assert_eq!(added(&["x-region", "accept"]), ["x-region", "accept"]);

@@ -104,11 +104,7 @@ mod tests {
 
     fn remaining_cookies(lines: &[&'static str], withheld: &[&str]) -> Option<String> {
         let lines = lines.iter().map(|line| (COOKIE, HeaderValue::from_static(line)));
-        let mut headers = HeaderMap::new();
-        for (name, value) in lines {
-            headers.append(name, value);
-        }
-        let left = without_cookies(&headers, withheld)?;
+        let left = without_cookies(&HeaderMap::from_iter(lines), withheld)?;
         Some(left.to_str().unwrap().to_owned())
     }
 

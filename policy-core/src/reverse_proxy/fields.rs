@@ -184,11 +184,10 @@ mod tests {
     use super::*;
 
     fn headers(fields: &[(&'static str, &'static str)]) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        for (name, value) in fields {
-            headers.append(*name, HeaderValue::from_static(value));
-        }
-        headers
+        let field = |(name, value): &(&'static str, &'static str)| {
+            (HeaderName::from_static(name), HeaderValue::from_static(value))
+        };
+        fields.iter().map(field).collect()
     }
 
     const OF_CONNECTION: [(&str, &str); 10] = [
@@ -314,10 +313,7 @@ mod tests {
             (Method::POST, &["x"], false, Some("x")),
         ] {
             let lines = lines.iter().map(|value| (MAX_FORWARDS, HeaderValue::from_static(value)));
-            let mut fields = HeaderMap::new();
-            for (name, value) in lines {
-                fields.append(name, value);
-            }
+            let mut fields = HeaderMap::from_iter(lines);
             assert_eq!(is_last_hop(&method, &fields), is_last, "{method} {fields:?}");
             count_hop(&method, &mut fields);
             let counted = fields.get(MAX_FORWARDS).map(|value| value.to_str().unwrap());

@@ -1,6 +1,6 @@
 //! Laws of the reports of proxies: no field of a client changes them.
 
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use policy_core::forwarded::{
     Hosts, IpNetwork, ProxyReport, Statement, UriScheme, forwarded,
     proxy_protocol::{self, Progress},
@@ -52,11 +52,8 @@ fn pieces() -> impl Strategy<Value = String> {
 }
 
 fn headers(name: &'static str, lines: &[String]) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    for line in lines {
-        headers.append(name, HeaderValue::from_bytes(line.as_bytes()).expect("a value"));
-    }
-    headers
+    let value = |line: &String| HeaderValue::from_bytes(line.as_bytes()).expect("a value");
+    lines.iter().map(|line| (HeaderName::from_static(name), value(line))).collect()
 }
 
 /// How a proxy adds its report: as a separate line, or appended to the last one.

@@ -32,8 +32,8 @@ fn a_written_cookie_is_read_back() {
         let mut parts = text.split(|byte| *byte == b';');
         let pair = parts.next().expect("a pair");
 
-        let mut headers = HeaderMap::new();
-        headers.insert(COOKIE, HeaderValue::from_bytes(pair).expect("a value"));
+        let line = HeaderValue::from_bytes(pair).expect("a value");
+        let headers = HeaderMap::from_iter([(COOKIE, line)]);
         let cookies = Cookies::read(&headers).expect("within the limits");
         prop_assert_eq!(cookies.get(spec.name()), Ok(Some(value.as_bytes())));
         prop_assert_eq!(cookies.iter().count(), 1);
@@ -102,10 +102,7 @@ fn a_session_is_found_as_any_cookie_is() {
     ]);
     let lines = vec(vec(piece, 1..5), 0..3);
     holds("session", 16, lines, |lines| {
-        let mut headers = HeaderMap::new();
-        for pieces in &lines {
-            headers.append(COOKIE, HeaderValue::from_str(&pieces.join(";")).expect("a value"));
-        }
+        let headers = headers(&lines.iter().map(|pieces| pieces.join(";")).collect::<Vec<_>>());
         let plain = Cookies::read(&headers).expect("within the limits").get("sid");
         let found = presented(&headers, "sid").expect("within the limits");
         let is_candidate = matches!(found, PresentedCookie::Candidate(_));
@@ -125,10 +122,7 @@ fn a_session_is_found_as_any_cookie_is() {
 #[test]
 fn too_long_cookies_are_refused_and_many_are_not() {
     let read = |lines: &[String]| {
-        let mut headers = HeaderMap::new();
-        for line in lines {
-            headers.append(COOKIE, HeaderValue::from_str(line).expect("a value"));
-        }
+        let headers = headers(lines);
         let all = Cookies::read(&headers).map(|_| ());
         assert_eq!(presented(&headers, "sid").map(|_| ()), all);
         all
@@ -172,6 +166,11 @@ fn a_changed_signed_cookie_is_refused() {
         }
         Ok(Precondition::met_if(is_changed))
     });
+}
+
+fn headers(lines: &[String]) -> HeaderMap {
+    let value = |line: &String| HeaderValue::from_str(line).expect("a value");
+    lines.iter().map(|line| (COOKIE, value(line))).collect()
 }
 
 fn spec() -> impl Strategy<Value = CookieSpec> {
