@@ -71,6 +71,11 @@ pub(crate) fn some(value: &impl ToTokens) -> TokenStream {
     quote!(::core::option::Option::Some(#value))
 }
 
+/// The `Some` or `None` of generated code.
+pub(crate) fn option(value: Option<impl ToTokens>) -> TokenStream {
+    value.map_or_else(|| quote!(::core::option::Option::None), |value| some(&value))
+}
+
 /// A list as a `'static` slice, which needs a constant if it is not literal.
 pub(crate) fn list(list: &List) -> TokenStream {
     let expr = &list.expr;

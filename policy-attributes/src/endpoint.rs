@@ -16,7 +16,7 @@ use crate::{
     checks,
     collect::CollectedAttributes,
     diagnostics::Diagnostics,
-    emit::{CratePath, Expansion, description, some},
+    emit::{CratePath, Expansion, description, option},
     item::Function,
     signature::{Arguments, Extractor, Parameter, Source},
     type_names::{KnownExtractor, members},
@@ -287,10 +287,7 @@ impl<'a> Endpoint<'a> {
         };
         let has_ids = routes.iter().any(|route| route.id.is_some());
         let document = (has_ids || !docs.is_empty()).then(|| {
-            let ids = routes.iter().map(|route| match &route.id {
-                Some(id) => some(id),
-                None => quote!(::core::option::Option::None),
-            });
+            let ids = routes.iter().map(|route| option(route.id.as_ref()));
             quote!(#signature.document(&[#(#docs),*], &[#(#ids),*]);)
         });
         quote! {

@@ -147,7 +147,9 @@ impl<T: Inline> PolicyArgs<T> {
             diagnostics.error(tokens, Rule::AttributeEmpty, value, T::POSSIBLE);
         }
         if count > 1 {
-            reject_mixed(whole.iter().map(|(tokens, _)| tokens), diagnostics);
+            for (policy, _) in &whole {
+                diagnostics.rule(policy, Rule::PolicyNotAlone, "");
+            }
         }
         let is_read = diagnostics.error_count() == errors_before;
         match whole.pop() {
@@ -201,13 +203,6 @@ pub(crate) fn read_part<T: Inline>(
         diagnostics.error(key, Rule::ValueMissing, key, T::example(&name));
     }
     Ok(())
-}
-
-/// Refuses arguments next to a whole policy.
-fn reject_mixed(whole: impl IntoIterator<Item = impl ToTokens>, diagnostics: &mut Diagnostics) {
-    for policy in whole {
-        diagnostics.rule(policy, Rule::PolicyNotAlone, "");
-    }
 }
 
 /// Adds a word unless it is already in the list.

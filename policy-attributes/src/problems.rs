@@ -15,7 +15,7 @@ use syn::{
 
 use crate::{
     diagnostics::Diagnostics,
-    emit::{CratePath, panic_at, some},
+    emit::{CratePath, option, panic_at},
     parse::{
         Inline, add_flag, arguments_of, number_of, peek_word, read_entries, read_part, read_string,
         report_repeated, set,
@@ -237,12 +237,8 @@ impl<'a> Variant<'a> {
             return (decided == "internal")
                 .then(|| quote!(__policy::DeclaredProblem::from_refusal(#internal)));
         }
-        let text = |text: &Option<LitStr>| match text {
-            Some(text) => some(text),
-            None => quote!(::core::option::Option::None),
-        };
-        let (status, code) = (self.args.status.as_ref()?.value, text(&self.args.code));
-        let title = text(&self.args.title);
+        let (status, code) = (self.args.status.as_ref()?.value, option(self.args.code.as_ref()));
+        let title = option(self.args.title.as_ref());
         Some(quote!(__policy::DeclaredProblem::new(#status, #code, #title)))
     }
 

@@ -14,7 +14,7 @@ use super::{Attribute, context::Context, cors, csrf};
 use crate::{
     diagnostics::Diagnostics,
     directive::ParsedAttribute,
-    emit::{Expansion, const_assertion, list, panic_arms, panic_at, some},
+    emit::{Expansion, const_assertion, list, option, panic_arms, panic_at, some},
     parse::{List, PolicyArgs, read_entries, read_string, report_repeated, set, strs, texts},
     type_names::last_segment,
 };
@@ -148,8 +148,7 @@ impl Attribute for Args {
     fn declare(&self, to: &mut super::Declaration<'_>) -> super::DeclareResult {
         let list = self.unseen_lists().next().map(|(_, list)| list.expr.to_token_stream());
         let scheme = || self.scheme.as_ref().map(|scheme| scheme.ty.to_token_stream());
-        let group = || self.callers.iter().find(|word| *word == "group");
-        let group = || group().map(ToTokens::to_token_stream);
+        let group = || self.caller("group").map(ToTokens::to_token_stream);
         if let Some(unseen) = list.or_else(scheme).or_else(group) {
             return Err(unseen);
         }
@@ -172,8 +171,12 @@ impl Attribute for Args {
 }
 
 impl Args {
+    fn caller(&self, caller: &str) -> Option<&Ident> {
+        self.callers.iter().find(|word| *word == caller)
+    }
+
     fn takes(&self, caller: &str) -> bool {
-        self.callers.iter().any(|word| word == caller)
+        self.caller(caller).is_some()
     }
 
     /// Whether the requirement is that of the group.
@@ -398,9 +401,7 @@ impl Args {
         };
         let csrf = context.attributes.csrf.as_ref();
         let (takes_session, takes_user) = (context.takes_session, context.user.is_some());
-        let csrf = csrf
-            .map(csrf::Args::policy)
-            .map_or_else(|| quote!(::core::option::Option::None), |policy| some(&quote!(&#policy)));
+        let csrf = option(csrf.map(csrf::Args::policy).map(|policy| quote!(&#policy)));
         let lists = self.unseen_lists().map(|(part, _)| {
             let (name, value) = (format_ident!("{}", part.name()), some(&constant_of(part)));
             quote!(#name: #value)
@@ -460,14 +461,8 @@ impl Args {
     fn tokens_of(&self, part: AuthPart, index: usize, context: &Context<'_>) -> TokenStream {
         let entry = |list: &Option<List>| list.as_ref().map(|list| list.tokens_of(index));
         let found = match part {
-            AuthPart::Auth => {
-                let public = self.callers.iter().find(|word| *word == "public");
-                public.map(ToTokens::to_token_stream)
-            }
-            AuthPart::Ticket => {
-                let ticket = self.callers.iter().find(|word| *word == "ticket");
-                ticket.map(ToTokens::to_token_stream)
-            }
+            AuthPart::Auth => self.caller("public").map(ToTokens::to_token_stream),
+            AuthPart::Ticket => self.caller("ticket").map(ToTokens::to_token_stream),
             AuthPart::Scheme => self.scheme.as_ref().map(|scheme| scheme.key.to_token_stream()),
             AuthPart::Issuers => entry(&self.issuers),
             AuthPart::Scopes => entry(&self.scopes),

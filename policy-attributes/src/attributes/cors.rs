@@ -12,7 +12,7 @@ use super::{Attribute, context::Context};
 use crate::{
     diagnostics::Diagnostics,
     directive::ParsedAttribute,
-    emit::{Expansion, const_assertion, list, panic_arms, panic_at, seconds, some, text},
+    emit::{Expansion, const_assertion, list, option, panic_arms, panic_at, seconds, some, text},
     parse::{
         Inline, List, PolicyArgs, add_flag, number_of, set, strip_groups, strs, texts, word_of,
     },
@@ -389,15 +389,8 @@ impl InlineCors {
                 quote!(Listed(#origins))
             }
             Some(OriginsArg::AtRunTime { name, within, by, .. }) => {
-                let within = match within {
-                    Some(within) => some(&list(within)),
-                    None => quote!(::core::option::Option::None),
-                };
-                let name = text(name);
-                let by = match by {
-                    Some(by) => some(&text(by)),
-                    None => quote!(::core::option::Option::None),
-                };
+                let (name, within) = (text(name), option(within.as_ref().map(list)));
+                let by = option(by.as_ref().map(|by| text(by)));
                 quote!(AtRunTime { name: #name, within: #within, by: #by })
             }
             Some(OriginsArg::Unreadable) | None => quote!(Listed(&[])),

@@ -16,7 +16,7 @@ use crate::{
     diagnostics::Diagnostics,
     directive::ParsedAttribute,
     emit::{Expansion, const_assertion, duration, panic_at},
-    parse::{Inline, PolicyArgs, read_string, set, strip_groups},
+    parse::{Inline, PolicyArgs, read_string, strip_groups},
 };
 
 /// The arguments of `#[limit]`.
@@ -25,15 +25,10 @@ pub(crate) type Args = PolicyArgs<InlineLimits>;
 /// Limits, part by part.
 #[derive(Default)]
 pub(crate) struct InlineLimits {
-    body: Option<LitStr>,
-    timeout: Option<LitStr>,
-    rate: Option<LitStr>,
-    concurrency: Option<Number>,
-    message: Option<LitStr>,
-    silence: Option<LitStr>,
-    sockets: Option<Number>,
-    sockets_per_caller: Option<Number>,
-    misses: Option<LitStr>,
+    /// The parts that are texts, by their names.
+    texts: Vec<(String, LitStr)>,
+    /// The parts that are numbers, by their names.
+    numbers: Vec<(String, Number)>,
 }
 
 /// A number, and its source text.
@@ -62,23 +57,15 @@ impl Inline for InlineLimits {
 
     fn set(&mut self, part: &Ident, value: Expr, diagnostics: &mut Diagnostics) -> bool {
         let name = part.to_string();
-        let mut text = || read_string(&value, &name, &Self::example(&name), diagnostics);
-        match name.as_str() {
-            "body" => set(&mut self.body, text()),
-            "timeout" => set(&mut self.timeout, text()),
-            "rate" => set(&mut self.rate, text()),
-            "message" => set(&mut self.message, text()),
-            "silence" => set(&mut self.silence, text()),
-            "misses" => set(&mut self.misses, text()),
-            _ => {
-                let number = read_number(&value, &name, diagnostics);
-                match name.as_str() {
-                    "sockets" => set(&mut self.sockets, number),
-                    "sockets_per_caller" => set(&mut self.sockets_per_caller, number),
-                    _ => set(&mut self.concurrency, number),
-                }
-            }
+        let is_first = self.text(&name).is_none() && self.number(&name).is_none();
+        if ["concurrency", "sockets", "sockets_per_caller"].contains(&name.as_str()) {
+            let number = read_number(&value, &name, diagnostics);
+            self.numbers.extend(number.map(|number| (name, number)));
+        } else {
+            let text = read_string(&value, &name, &Self::example(&name), diagnostics);
+            self.texts.extend(text.map(|text| (name, text)));
         }
+        is_first
     }
 
     fn example(part: &str) -> String {
@@ -158,51 +145,48 @@ fn checked_value(shared: &TokenStream, context: &Context<'_>) -> TokenStream {
 }
 
 impl InlineLimits {
+    fn text(&self, part: &str) -> Option<&LitStr> {
+        self.texts.iter().find(|(name, _)| name == part).map(|(_, text)| text)
+    }
+
+    fn number(&self, part: &str) -> Option<&Number> {
+        self.numbers.iter().find(|(name, _)| name == part).map(|(_, number)| number)
+    }
+
     /// The limits that the literals state; unreadable ones are left out.
     fn limits(&self, mut report: impl FnMut(LimitPart, Rule)) -> Limits {
-        fn read<T>(
-            literal: Option<&LitStr>,
-            parse: impl Fn(&str) -> Result<T, Rule>,
-            report: impl FnOnce(Rule),
-        ) -> Option<T> {
-            parse(&literal?.value()).map_err(report).ok()
-        }
+        let report = &mut report;
+        let number = |part: LimitPart| self.number(part.name()).map(|number| number.value);
         let mut limits = Limits::NONE;
-        limits.body = read(self.body.as_ref(), body_of, |rule| report(LimitPart::Body, rule));
-        limits.timeout =
-            read(self.timeout.as_ref(), timeout_of, |rule| report(LimitPart::Timeout, rule));
-        limits.rate = read(self.rate.as_ref(), rate_of, |rule| report(LimitPart::Rate, rule));
-        limits.message =
-            read(self.message.as_ref(), message_of, |rule| report(LimitPart::Message, rule));
-        limits.silence =
-            read(self.silence.as_ref(), silence_of, |rule| report(LimitPart::Silence, rule));
-        limits.misses =
-            read(self.misses.as_ref(), misses_of, |rule| report(LimitPart::Misses, rule));
-        let value = |number: &Option<Number>| number.as_ref().map(|number| number.value);
-        limits.concurrency = value(&self.concurrency);
-        limits.sockets = value(&self.sockets);
-        limits.sockets_per_caller = value(&self.sockets_per_caller);
+        limits.body = self.read(LimitPart::Body, body_of, report);
+        limits.timeout = self.read(LimitPart::Timeout, timeout_of, report);
+        limits.rate = self.read(LimitPart::Rate, rate_of, report);
+        limits.message = self.read(LimitPart::Message, message_of, report);
+        limits.silence = self.read(LimitPart::Silence, silence_of, report);
+        limits.misses = self.read(LimitPart::Misses, misses_of, report);
+        limits.concurrency = number(LimitPart::Concurrency);
+        limits.sockets = number(LimitPart::Sockets);
+        limits.sockets_per_caller = number(LimitPart::SocketsPerCaller);
         limits
+    }
+
+    fn read<T>(
+        &self,
+        part: LimitPart,
+        parse: impl Fn(&str) -> Result<T, Rule>,
+        report: &mut impl FnMut(LimitPart, Rule),
+    ) -> Option<T> {
+        let text = self.text(part.name())?.value();
+        parse(&text).map_err(|rule| report(part, rule)).ok()
     }
 
     /// The tokens and the text of a part.
     fn text_of(&self, part: LimitPart) -> (TokenStream, String) {
-        let number = |number: &Option<Number>| {
-            let number = number.as_ref().map(|number| &number.literal);
-            (number.to_token_stream(), number.map(ToString::to_string).unwrap_or_default())
-        };
-        let literal = match part {
-            LimitPart::Body => &self.body,
-            LimitPart::Timeout => &self.timeout,
-            LimitPart::Rate => &self.rate,
-            LimitPart::Message => &self.message,
-            LimitPart::Silence => &self.silence,
-            LimitPart::Misses => &self.misses,
-            LimitPart::Concurrency => return number(&self.concurrency),
-            LimitPart::Sockets => return number(&self.sockets),
-            LimitPart::SocketsPerCaller => return number(&self.sockets_per_caller),
-        };
-        (literal.to_token_stream(), literal.as_ref().map(LitStr::value).unwrap_or_default())
+        if let Some(Number { literal, .. }) = self.number(part.name()) {
+            return (literal.to_token_stream(), literal.to_string());
+        }
+        let text = self.text(part.name());
+        (text.to_token_stream(), text.map(LitStr::value).unwrap_or_default())
     }
 
     /// Limits that were checked, as an expression.
