@@ -129,67 +129,42 @@ pub enum TokenError {
 impl TokenError {
     /// A stable word for logs.
     pub const fn detail(self) -> &'static str {
-        match self {
-            Self::TooLarge => "too_large",
-            Self::Malformed => "malformed",
-            Self::UnsupportedCritical => "unsupported_critical",
-            Self::AlgNotAllowed => "alg_not_allowed",
-            Self::WrongType => "wrong_type",
-            Self::UnknownKey => "unknown_key",
-            Self::KeyIdMissing => "key_id_missing",
-            Self::KeyUnsupported => "key_unsupported",
-            Self::KeyUnusable => "key_unusable",
-            Self::BadSignature => "bad_signature",
-            Self::ClaimMissing(claim) => claim.missing(),
-            Self::ClaimType(claim) => claim.wrong(),
-            Self::Expired => "expired",
-            Self::NotYetValid => "not_yet_valid",
-            Self::IssuedInFuture => "issued_in_future",
-            Self::LoginInFuture => "login_in_future",
-            Self::LifetimeTooLong => "lifetime_too_long",
-            Self::BadIssuer => "bad_issuer",
-            Self::UnknownIssuer => "unknown_issuer",
-            Self::BadAudience => "bad_audience",
-            Self::UnexpectedClaim => "unexpected_claim",
-            Self::IssuerNotTaken => "issuer_not_taken",
-            Self::Revoked => "revoked",
-            Self::StoreUnavailable => "store_unavailable",
-            Self::KeysUnavailable => "keys_unavailable",
-            Self::InsufficientScope => "insufficient_scope",
-        }
+        self.row().0
     }
-}
 
-impl TokenError {
     /// Its entry in the catalogue, with its code and how to fix it.
     pub const fn event(self) -> Event {
+        self.row().1
+    }
+
+    const fn row(self) -> (&'static str, Event) {
         match self {
-            Self::TooLarge => Event::TokenTooLarge,
-            Self::Malformed => Event::TokenMalformed,
-            Self::UnsupportedCritical => Event::TokenCritical,
-            Self::AlgNotAllowed => Event::TokenAlgorithm,
-            Self::WrongType => Event::TokenTypeOther,
-            Self::UnknownKey => Event::TokenKeyUnknown,
-            Self::KeyIdMissing => Event::TokenKeyIdMissing,
-            Self::KeyUnsupported => Event::TokenKeyUnsupported,
-            Self::KeyUnusable => Event::TokenKeyUnusable,
-            Self::BadSignature => Event::TokenSignature,
-            Self::ClaimMissing(_) => Event::TokenClaimMissing,
-            Self::ClaimType(_) => Event::TokenClaimType,
-            Self::Expired => Event::TokenExpired,
-            Self::NotYetValid => Event::TokenNotYetValid,
-            Self::IssuedInFuture => Event::TokenIssuedInFuture,
-            Self::LoginInFuture => Event::TokenLoginInFuture,
-            Self::LifetimeTooLong => Event::TokenLifetimeTooLong,
-            Self::BadIssuer => Event::TokenIssuerOther,
-            Self::UnknownIssuer => Event::TokenIssuerUnknown,
-            Self::BadAudience => Event::TokenAudienceOther,
-            Self::UnexpectedClaim => Event::TokenClaimUnexpected,
-            Self::IssuerNotTaken => Event::TokenIssuerNotTaken,
-            Self::Revoked => Event::TokenRevoked,
-            Self::StoreUnavailable => Event::TokenRevocationsUnknown,
-            Self::KeysUnavailable => Event::TokenIssuerKeysUnknown,
-            Self::InsufficientScope => Event::TokenScopeInsufficient,
+            Self::TooLarge => ("too_large", Event::TokenTooLarge),
+            Self::Malformed => ("malformed", Event::TokenMalformed),
+            Self::UnsupportedCritical => ("unsupported_critical", Event::TokenCritical),
+            Self::AlgNotAllowed => ("alg_not_allowed", Event::TokenAlgorithm),
+            Self::WrongType => ("wrong_type", Event::TokenTypeOther),
+            Self::UnknownKey => ("unknown_key", Event::TokenKeyUnknown),
+            Self::KeyIdMissing => ("key_id_missing", Event::TokenKeyIdMissing),
+            Self::KeyUnsupported => ("key_unsupported", Event::TokenKeyUnsupported),
+            Self::KeyUnusable => ("key_unusable", Event::TokenKeyUnusable),
+            Self::BadSignature => ("bad_signature", Event::TokenSignature),
+            Self::ClaimMissing(claim) => (claim.missing(), Event::TokenClaimMissing),
+            Self::ClaimType(claim) => (claim.wrong(), Event::TokenClaimType),
+            Self::Expired => ("expired", Event::TokenExpired),
+            Self::NotYetValid => ("not_yet_valid", Event::TokenNotYetValid),
+            Self::IssuedInFuture => ("issued_in_future", Event::TokenIssuedInFuture),
+            Self::LoginInFuture => ("login_in_future", Event::TokenLoginInFuture),
+            Self::LifetimeTooLong => ("lifetime_too_long", Event::TokenLifetimeTooLong),
+            Self::BadIssuer => ("bad_issuer", Event::TokenIssuerOther),
+            Self::UnknownIssuer => ("unknown_issuer", Event::TokenIssuerUnknown),
+            Self::BadAudience => ("bad_audience", Event::TokenAudienceOther),
+            Self::UnexpectedClaim => ("unexpected_claim", Event::TokenClaimUnexpected),
+            Self::IssuerNotTaken => ("issuer_not_taken", Event::TokenIssuerNotTaken),
+            Self::Revoked => ("revoked", Event::TokenRevoked),
+            Self::StoreUnavailable => ("store_unavailable", Event::TokenRevocationsUnknown),
+            Self::KeysUnavailable => ("keys_unavailable", Event::TokenIssuerKeysUnknown),
+            Self::InsufficientScope => ("insufficient_scope", Event::TokenScopeInsufficient),
         }
     }
 
