@@ -67,15 +67,10 @@ impl Load {
         if state.profile.drops_empty_lines {
             network::drop_empty_lines(&mut response.headers);
         }
-        let request = self.request;
         if response.status == PROXY_STATUS && state.profile.refuses_proxy_status {
-            let in_preflight = match self.waits_for {
-                Waiting::Preflight(_) => true,
-                Waiting::Response(_) => false,
-                Waiting::Refresh(_) => return Next::Kept,
-            };
-            return fail(state, &request, in_preflight, Reason::ProxyStatus);
+            return self.abandon(state, Reason::ProxyStatus);
         }
+        let request = self.request;
         match self.waits_for {
             Waiting::Preflight(unsafe_names) => {
                 match judge_preflight(state, &request, &unsafe_names, &response) {
@@ -99,12 +94,16 @@ impl Load {
 
     /// Continues if no server could be reached.
     pub(crate) fn unreachable(self, state: &mut State) -> Next {
+        self.abandon(state, Reason::Unreachable)
+    }
+
+    fn abandon(self, state: &mut State, reason: Reason) -> Next {
         let in_preflight = match self.waits_for {
             Waiting::Preflight(_) => true,
             Waiting::Response(_) => false,
             Waiting::Refresh(_) => return Next::Kept,
         };
-        fail(state, &self.request, in_preflight, Reason::Unreachable)
+        fail(state, &self.request, in_preflight, reason)
     }
 }
 
