@@ -12,12 +12,14 @@ pub(super) fn parse<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Option<Box
     let mut members: Vec<(&str, &str)> = Vec::new();
     let mut count = 0;
     for line in lines {
-        for member in line.split(|byte| *byte == b',').map(trim) {
+        for member in str::from_utf8(line).ok()?.split(',') {
+            // RFC 9110 5.6.3.
+            let member = member.trim_matches([' ', '\t']);
             if member.is_empty() {
                 continue;
             }
             count += 1;
-            let (key, value) = str::from_utf8(member).ok()?.split_once('=')?;
+            let (key, value) = member.split_once('=')?;
             if count > MEMBERS || !is_key(key.as_bytes()) || !is_value(value.as_bytes()) {
                 return None;
             }
@@ -30,21 +32,13 @@ pub(super) fn parse<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Option<Box
     Some(members.join(",").into())
 }
 
-/// Without spaces and tabs around it (RFC 9110 5.6.3).
-fn trim(member: &[u8]) -> &[u8] {
-    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t');
-    let begin = member.iter().position(|byte| !is_space(byte)).unwrap_or(member.len());
-    let end = member.iter().rposition(|byte| !is_space(byte)).map_or(begin, |last| last + 1);
-    member.get(begin..end).unwrap_or_default()
-}
-
 fn is_key(key: &[u8]) -> bool {
     let begins = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let is_char = |byte: &u8| begins(byte) || b"_-*/@".contains(byte);
     key.len() <= LONGEST && key.first().is_some_and(begins) && key.iter().all(is_char)
 }
 
-/// Visible characters and spaces, without `,` and `=`; the last is not a space, which [`trim`]
+/// Visible characters and spaces, without `,` and `=`; the last is not a space, which [`parse`]
 /// ensures.
 fn is_value(value: &[u8]) -> bool {
     let is_char = |byte: &u8| matches!(byte, b' '..=b'~') && !b",=".contains(byte);
