@@ -79,14 +79,6 @@ fn after(request: &SentRequest, response: &ServerResponse, then: &SentRequest) -
 }
 
 #[test]
-fn a_response_is_used_while_it_is_fresh() {
-    let mut browser = Browser::new(Profile::STANDARD).keeps(&get(&[]), &response(200, &[MAX_AGE]));
-    let Lookup::Fresh(found) = browser.looks(CacheMode::Default, &get(&[])) else { panic!() };
-    assert_eq!((found.status, found.body.as_slice()), (200, &b"content"[..]));
-    assert_eq!(browser.waits(60).finds(&get(&[])), "miss", "nothing to ask with");
-}
-
-#[test]
 fn only_final_responses_to_get_are_stored() {
     for (method, status, is_stored) in [
         (Method::GET, 200, true),
@@ -326,24 +318,6 @@ fn other_methods_and_addresses_find_nothing() {
     ] {
         assert_eq!(after(&get(&[]), &response, &then), "miss", "{} {}", then.method, then.url);
     }
-}
-
-#[test]
-fn a_page_chooses_how_the_cache_is_used() {
-    use CacheMode::{Default, ForceCache, NoCache, NoStore, Reload};
-    let response = response(200, &[MAX_AGE, TAG]);
-    let look = |seconds, mode| {
-        let browser = Browser::new(Profile::STANDARD).keeps(&get(&[]), &response);
-        name(&browser.waits(seconds).looks(mode, &get(&[])))
-    };
-    assert_eq!(
-        [Default, ForceCache, NoCache, NoStore, Reload].map(|mode| look(0, mode)),
-        ["fresh", "fresh", "stale", "miss", "miss"]
-    );
-    assert_eq!(
-        [Default, ForceCache, NoCache, NoStore, Reload].map(|mode| look(60, mode)),
-        ["stale", "fresh", "stale", "miss", "miss"]
-    );
 }
 
 #[test]
