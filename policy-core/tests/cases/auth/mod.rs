@@ -19,9 +19,12 @@ fn section(name: &str, count: usize) -> Vec<Value> {
 }
 
 fn member(name: &str) -> Value {
-    let file: Value = serde_json::from_str(include_str!("../../../../tests/cases/auth.json"))
-        .expect("the file of cases");
-    file.get(name).cloned().expect("a member")
+    file().get(name).cloned().expect("a member")
+}
+
+pub(crate) fn file() -> Value {
+    serde_json::from_str(include_str!("../../../../tests/cases/auth.json"))
+        .expect("the file of cases")
 }
 
 fn text<'a>(case: &'a Value, key: &str) -> &'a str {

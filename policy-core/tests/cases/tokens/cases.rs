@@ -10,6 +10,8 @@ use policy_core::{
 };
 use serde_json::{Map, Value};
 
+use crate::auth::file;
+
 #[test]
 fn every_token_of_hs256_is_accepted_or_refused_for_its_reason() {
     run("token_hs256", 124);
@@ -23,8 +25,7 @@ fn every_asymmetric_token_is_accepted_or_refused_for_its_reason() {
 /// A configuration that the format allows and no case has at the moment.
 #[test]
 fn algorithms_that_no_profile_lists_take_no_token() {
-    let file: Value =
-        serde_json::from_str(include_str!("../../../../tests/cases/auth.json")).expect("JSON");
+    let file = file();
     let with = |algorithms: &[&str], expect: &str| {
         let mut case = file["sections"]["token_hs256"][0].clone();
         assert_eq!(case["expect"], "ok");
@@ -38,8 +39,7 @@ fn algorithms_that_no_profile_lists_take_no_token() {
 }
 
 fn run(section: &str, count: usize) {
-    let file: Value =
-        serde_json::from_str(include_str!("../../../../tests/cases/auth.json")).expect("JSON");
+    let file = file();
     let cases = file["sections"][section].as_array().expect("a section");
     assert_eq!(cases.len(), count);
     let wrong: Vec<String> = cases.iter().filter_map(|case| difference(&file, case)).collect();
