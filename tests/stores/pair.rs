@@ -29,157 +29,69 @@ impl<S> Pair<S> {
     }
 }
 
-impl<S: SessionStore> SessionStore for Pair<S> {
-    fn open(&self) -> StoreFuture<'_, ()> {
-        StoreFuture::new(async {
-            let [one, two] = &self.stores;
-            let (one, two) = tokio::join!(SessionStore::open(one), SessionStore::open(two));
-            one.and(two)
-        })
-    }
+/// Implements a trait: `open` opens both stores, and each other call goes to the next one.
+macro_rules! in_turn {
+    ($store:ident:
+        $(fn $call:ident$(<$of_call:lifetime>)?(
+            &$($of_self:lifetime)? $self:ident $(, $argument:ident: $type:ty)*
+        ) -> $result:ty;)*
+    ) => {
+        impl<S: $store> $store for Pair<S> {
+            fn open(&self) -> StoreFuture<'_, ()> {
+                StoreFuture::new(async {
+                    let [one, two] = &self.stores;
+                    let (one, two) = tokio::join!(S::open(one), S::open(two));
+                    one.and(two)
+                })
+            }
 
-    fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
-        SessionStore::secret(self.next(), fresh)
-    }
+            $(fn $call$(<$of_call>)?(&$($of_self)? $self $(, $argument: $type)*) -> $result {
+                S::$call($self.next() $(, $argument)*)
+            })*
+        }
+    };
+}
 
-    fn create(&self, request: CreateSession) -> StoreFuture<'_, SessionCreated> {
-        self.next().create(request)
-    }
-
-    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> StoreFuture<'a, Option<Loaded>> {
-        self.next().load(key, now)
-    }
-
-    fn update(&self, request: UpdateSession) -> StoreFuture<'_, Cas> {
-        self.next().update(request)
-    }
-
-    fn touch(&self, request: TouchSession) -> StoreFuture<'_, bool> {
-        self.next().touch(request)
-    }
-
-    fn rotate(&self, request: RotateSession) -> StoreFuture<'_, Cas> {
-        self.next().rotate(request)
-    }
-
-    fn delete<'a>(&'a self, key: &'a SessionKey) -> StoreFuture<'a, bool> {
-        self.next().delete(key)
-    }
-
-    fn list<'a>(&'a self, request: ListSessions<'a>) -> StoreFuture<'a, Vec<Summary>> {
-        self.next().list(request)
-    }
-
+in_turn! { SessionStore:
+    fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]>;
+    fn create(&self, request: CreateSession) -> StoreFuture<'_, SessionCreated>;
+    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> StoreFuture<'a, Option<Loaded>>;
+    fn update(&self, request: UpdateSession) -> StoreFuture<'_, Cas>;
+    fn touch(&self, request: TouchSession) -> StoreFuture<'_, bool>;
+    fn rotate(&self, request: RotateSession) -> StoreFuture<'_, Cas>;
+    fn delete<'a>(&'a self, key: &'a SessionKey) -> StoreFuture<'a, bool>;
+    fn list<'a>(&'a self, request: ListSessions<'a>) -> StoreFuture<'a, Vec<Summary>>;
     fn identity<'a>(
         &'a self,
         user: &'a str,
         handle: Handle,
-        now: Timestamp,
-    ) -> StoreFuture<'a, Option<Identity>> {
-        self.next().identity(user, handle, now)
-    }
-
-    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> StoreFuture<'a, bool> {
-        self.next().delete_by_handle(user, handle)
-    }
-
-    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> StoreFuture<'a, CutOff> {
-        self.next().revoke_user(request)
-    }
-
-    fn revoke_everyone(&self, now: Timestamp) -> StoreFuture<'_, CutOff> {
-        self.next().revoke_everyone(now)
-    }
-
-    fn cut_offs(&self) -> StoreFuture<'_, u64> {
-        self.next().cut_offs()
-    }
-
-    fn time(&self) -> StoreFuture<'_, Option<Timestamp>> {
-        self.next().time()
-    }
-
-    fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize> {
-        SessionStore::purge(self.next(), now, limit)
-    }
-
-    fn news(&self) -> Option<NewsReader> {
-        SessionStore::news(self.next())
-    }
+        now: Timestamp
+    ) -> StoreFuture<'a, Option<Identity>>;
+    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> StoreFuture<'a, bool>;
+    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> StoreFuture<'a, CutOff>;
+    fn revoke_everyone(&self, now: Timestamp) -> StoreFuture<'_, CutOff>;
+    fn cut_offs(&self) -> StoreFuture<'_, u64>;
+    fn time(&self) -> StoreFuture<'_, Option<Timestamp>>;
+    fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize>;
+    fn news(&self) -> Option<NewsReader>;
 }
 
-impl<S: TokenStore> TokenStore for Pair<S> {
-    fn open(&self) -> StoreFuture<'_, ()> {
-        StoreFuture::new(async {
-            let [one, two] = &self.stores;
-            let (one, two) = tokio::join!(TokenStore::open(one), TokenStore::open(two));
-            one.and(two)
-        })
-    }
-
-    fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
-        TokenStore::secret(self.next(), fresh)
-    }
-
-    fn create_family(&self, request: CreateFamily) -> StoreFuture<'_, bool> {
-        self.next().create_family(request)
-    }
-
-    fn refresh(&self, request: Refresh) -> StoreFuture<'_, RefreshOutcome> {
-        self.next().refresh(request)
-    }
-
-    fn end_family(&self, token: TokenHash) -> StoreFuture<'_, Option<Family>> {
-        self.next().end_family(token)
-    }
-
-    fn end_family_by_id(&self, id: [u8; 16]) -> StoreFuture<'_, ()> {
-        self.next().end_family_by_id(id)
-    }
-
-    fn revoke(&self, revocation: Revocation) -> StoreFuture<'_, Revoked> {
-        self.next().revoke(revocation)
-    }
-
-    fn revocations(&self, since: u64) -> StoreFuture<'_, RevocationBatch> {
-        self.next().revocations(since)
-    }
-
-    fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> StoreFuture<'_, ()> {
-        self.next().put_ticket(hash, ticket)
-    }
-
-    fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> StoreFuture<'_, Option<Ticket>> {
-        self.next().take_ticket(hash, now)
-    }
-
-    fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize> {
-        TokenStore::purge(self.next(), now, limit)
-    }
-
-    fn news(&self) -> Option<NewsReader> {
-        TokenStore::news(self.next())
-    }
+in_turn! { TokenStore:
+    fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]>;
+    fn create_family(&self, request: CreateFamily) -> StoreFuture<'_, bool>;
+    fn refresh(&self, request: Refresh) -> StoreFuture<'_, RefreshOutcome>;
+    fn end_family(&self, token: TokenHash) -> StoreFuture<'_, Option<Family>>;
+    fn end_family_by_id(&self, id: [u8; 16]) -> StoreFuture<'_, ()>;
+    fn revoke(&self, revocation: Revocation) -> StoreFuture<'_, Revoked>;
+    fn revocations(&self, since: u64) -> StoreFuture<'_, RevocationBatch>;
+    fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> StoreFuture<'_, ()>;
+    fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> StoreFuture<'_, Option<Ticket>>;
+    fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize>;
+    fn news(&self) -> Option<NewsReader>;
 }
 
-impl<S: LimitStore> LimitStore for Pair<S> {
-    fn open(&self) -> StoreFuture<'_, ()> {
-        StoreFuture::new(async {
-            let [one, two] = &self.stores;
-            let (one, two) = tokio::join!(LimitStore::open(one), LimitStore::open(two));
-            one.and(two)
-        })
-    }
-
-    fn take_rate(&self, request: TakeRate) -> StoreFuture<'_, TakenRate> {
-        self.next().take_rate(request)
-    }
-
-    fn lease_permits(&self, request: LeasePermits) -> StoreFuture<'_, u32> {
-        self.next().lease_permits(request)
-    }
-
-    fn purge(&self, limit: usize) -> StoreFuture<'_, usize> {
-        LimitStore::purge(self.next(), limit)
-    }
+in_turn! { LimitStore:
+    fn take_rate(&self, request: TakeRate) -> StoreFuture<'_, TakenRate>;
+    fn lease_permits(&self, request: LeasePermits) -> StoreFuture<'_, u32>;
+    fn purge(&self, limit: usize) -> StoreFuture<'_, usize>;
 }
