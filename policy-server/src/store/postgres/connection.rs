@@ -116,15 +116,6 @@ impl Database {
         }
     }
 
-    /// The rows of one statement.
-    pub(super) async fn rows(
-        &self,
-        statement: &str,
-        parameters: &[&(dyn ToSql + Sync)],
-    ) -> Result<Vec<Row>, StoreError> {
-        self.call(self.query(statement, parameters)).await
-    }
-
     /// Makes a call, unless the circuit is open.
     pub(super) async fn call<T>(
         &self,
@@ -169,16 +160,6 @@ impl Database {
             },
             () = &mut deadline => Err(Failure::NoAnswer),
         }
-    }
-
-    /// The one row of a statement that always returns one.
-    pub(super) async fn row(
-        &self,
-        statement: &str,
-        parameters: &[&(dyn ToSql + Sync)],
-    ) -> Result<Row, StoreError> {
-        let row = self.rows(statement, parameters).await?.pop();
-        row.ok_or_else(|| StoreError::new("the database returned no row"))
     }
 }
 

@@ -4,10 +4,7 @@ use std::time::Duration;
 
 use tokio_postgres::types::ToSql;
 
-use super::{
-    PostgresStore,
-    rows::{Columns, number},
-};
+use super::{PostgresStore, rows::number};
 use crate::store::{
     LeasePermits, LimitStore, StoreError, StoreFuture, TakeRate, TakenRate, limit_store::micros,
 };
@@ -31,7 +28,6 @@ impl LimitStore for PostgresStore {
                 &i64::from(wanted),
             ];
             let row = self.row(TAKE_RATE, &parameters).await?;
-            let row = Columns(&row);
             let micros = |name| row.number(name).map(Duration::from_micros);
             let (granted, remaining) = (row.number("granted")?, row.number("remaining")?);
             Ok(TakenRate::new(count(granted)?, count(remaining)?, micros("wait")?, micros("at")?))
@@ -48,15 +44,14 @@ impl LimitStore for PostgresStore {
                 &i64::from(wish),
                 &number(micros(lifetime)),
             ];
-            let row = self.row(LEASE_PERMITS, &parameters).await?;
-            count(Columns(&row).number("lease_permits")?)
+            count(self.row(LEASE_PERMITS, &parameters).await?.number("lease_permits")?)
         })
     }
 
     fn purge(&self, limit: usize) -> StoreFuture<'_, usize> {
         StoreFuture::new(async move {
             let row = self.row(PURGE, &[&number(limit as u64)]).await?;
-            Ok(usize::try_from(Columns(&row).number("purge_limits")?).unwrap_or(usize::MAX))
+            Ok(usize::try_from(row.number("purge_limits")?).unwrap_or(usize::MAX))
         })
     }
 }

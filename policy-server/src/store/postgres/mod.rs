@@ -19,11 +19,11 @@ use std::{
 };
 
 use tokio::sync::OnceCell;
-use tokio_postgres::{Row, types::ToSql};
+use tokio_postgres::types::ToSql;
 
-use self::{connection::Database, sessions::Loader, url::Address};
+use self::{connection::Database, rows::Columns, sessions::Loader, url::Address};
 use super::{
-    AnonymousLimit, NewsFeed, NewsReader, StoreError,
+    AnonymousLimit, NewsFeed, StoreError,
     history::{EndingCount, Numbers},
     shared::{loads::BatchLoader, opened_by_url},
 };
@@ -156,18 +156,21 @@ impl PostgresStore {
         &self,
         statement: &str,
         parameters: &[&(dyn ToSql + Sync)],
-    ) -> Result<Vec<Row>, StoreError> {
+    ) -> Result<Vec<Columns>, StoreError> {
         let database = &self.require_open()?.database;
-        database.rows(&database.statement(statement), parameters).await
+        let statement = database.statement(statement);
+        let rows = database.call(database.query(&statement, parameters)).await?;
+        Ok(rows.into_iter().map(Columns).collect())
     }
 
+    /// The one row of a statement that always returns one.
     async fn row(
         &self,
         statement: &str,
         parameters: &[&(dyn ToSql + Sync)],
-    ) -> Result<Row, StoreError> {
-        let database = &self.require_open()?.database;
-        database.row(&database.statement(statement), parameters).await
+    ) -> Result<Columns, StoreError> {
+        let row = self.rows(statement, parameters).await?.pop();
+        row.ok_or_else(|| StoreError::new("the database returned no row"))
     }
 
     fn require_open(&self) -> Result<&OpenStore, StoreError> {
@@ -176,14 +179,6 @@ impl PostgresStore {
 
     fn is_there(&self) -> bool {
         self.0.opened.get().is_some_and(|opened| opened.database.is_there())
-    }
-
-    fn reader(&self) -> NewsReader {
-        self.0.news.reader()
-    }
-
-    fn limit_of_anonymous(&self) -> AnonymousLimit {
-        self.0.anonymous
     }
 
     /// Counts anonymous writes. Returns whether they reach a hundredth of the limit, and then restarts at zero.

@@ -30,11 +30,11 @@ fn time_of(value: i64) -> Timestamp {
     }
 }
 
-/// Reads columns by their names.
-pub(super) struct Columns<'a>(pub(super) &'a Row);
+/// Reads the columns of a row by their names.
+pub(super) struct Columns(pub(super) Row);
 
-impl<'a> Columns<'a> {
-    pub(super) fn get<T: FromSql<'a>>(&self, name: &str) -> Result<T, StoreError> {
+impl Columns {
+    pub(super) fn get<'a, T: FromSql<'a>>(&'a self, name: &str) -> Result<T, StoreError> {
         self.0.try_get(name).map_err(|error| unexpected(name, &error))
     }
 

@@ -94,9 +94,9 @@ impl SessionStore for PostgresStore {
     }
 
     fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
-        StoreFuture::new(async move {
-            Columns(&self.row(SECRET, &[&&fresh[..]]).await?).bytes("session_secret")
-        })
+        StoreFuture::new(
+            async move { self.row(SECRET, &[&&fresh[..]]).await?.bytes("session_secret") },
+        )
     }
 
     fn create(&self, request: CreateSession) -> StoreFuture<'_, SessionCreated> {
@@ -113,7 +113,6 @@ impl SessionStore for PostgresStore {
             let parameters: [&(dyn ToSql + Sync); 4] =
                 [&&key.0[..], &number(expected), &&data[..], &time(now)];
             let row = self.row(UPDATE, &parameters).await?;
-            let row = Columns(&row);
             let changed = cas(row.get("outcome")?, expected, Vec::new())?;
             if row.get::<Option<bool>>("was_anonymous")? == Some(true) {
                 self.count_anonymous(0, data.len()).await;
@@ -127,7 +126,7 @@ impl SessionStore for PostgresStore {
             let TouchSession { key, idle_deadline, now } = request;
             let parameters: [&(dyn ToSql + Sync); 3] =
                 [&&key.0[..], &time(idle_deadline), &time(now)];
-            Columns(&self.row(TOUCH, &parameters).await?).get("touch_session")
+            self.row(TOUCH, &parameters).await?.get("touch_session")
         })
     }
 
@@ -139,7 +138,7 @@ impl SessionStore for PostgresStore {
         StoreFuture::new(async move {
             let row = self.row(DELETE, &[&&key.0[..]]).await;
             self.0.endings.record_end();
-            Columns(&row?).get("delete_session")
+            row?.get("delete_session")
         })
     }
 
@@ -147,7 +146,7 @@ impl SessionStore for PostgresStore {
         StoreFuture::new(async move {
             let ListSessions { user, limit, now } = request;
             let rows = self.rows(LIST, &[&user, &time(now), &number(limit as u64)]).await?;
-            rows.iter().map(|row| Columns(row).summary()).collect()
+            rows.iter().map(Columns::summary).collect()
         })
     }
 
@@ -159,7 +158,7 @@ impl SessionStore for PostgresStore {
     ) -> StoreFuture<'a, Option<Identity>> {
         StoreFuture::new(async move {
             let rows = self.rows(IDENTITY, &[&user, &&handle.0[..], &time(now)]).await?;
-            rows.first().map(|row| Columns(row).identity(user)).transpose()
+            rows.first().map(|row| row.identity(user)).transpose()
         })
     }
 
@@ -167,7 +166,7 @@ impl SessionStore for PostgresStore {
         StoreFuture::new(async move {
             let row = self.row(DELETE_BY_HANDLE, &[&user, &&handle.0[..]]).await;
             self.0.endings.record_end();
-            Columns(&row?).get("delete_by_handle")
+            row?.get("delete_by_handle")
         })
     }
 
@@ -193,7 +192,6 @@ impl SessionStore for PostgresStore {
                 &known.mark,
             ];
             let row = self.row(REVOKE_USER, &parameters).await?;
-            let row = Columns(&row);
             let cut_off = row.marked_number("number")?;
             numbers.record(cut_off);
             Ok(CutOff::new(row.number("sessions")?, row.number("before")?, cut_off.number))
@@ -205,13 +203,12 @@ impl SessionStore for PostgresStore {
             let numbers = &self.0.cut_offs;
             let known = numbers.newest();
             let row = self.row(REVOKE_EVERYONE, &[&number(known.number), &known.mark]).await?;
-            let row = Columns(&row);
             numbers.record(row.marked_number("number")?);
             let (before, cut_off) = (row.number("before")?, row.number("number")?);
             let last = row.get::<i64>("last_of_everyone")?;
             // The cut-off is committed even if the count fails.
             let ended = self.row(ENDED, &[&last, &number(cut_off), &time(now)]).await;
-            let ended = ended.and_then(|row| Columns(&row).number("count")).unwrap_or_default();
+            let ended = ended.and_then(|row| row.number("count")).unwrap_or_default();
             Ok(CutOff::new(ended, before, cut_off))
         })
     }
@@ -228,7 +225,6 @@ impl SessionStore for PostgresStore {
                 &poll.is_new,
             ];
             let row = self.row(CUT_OFFS, &parameters).await?;
-            let row = Columns(&row);
             poll.record(row.number("endings")?);
             let last = row.marked_number("cut_off")?;
             numbers.record(last);
@@ -237,7 +233,7 @@ impl SessionStore for PostgresStore {
     }
 
     fn time(&self) -> StoreFuture<'_, Option<Timestamp>> {
-        StoreFuture::new(async { Columns(&self.row(TIME, &[]).await?).time("now").map(Some) })
+        StoreFuture::new(async { self.row(TIME, &[]).await?.time("now").map(Some) })
     }
 
     fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize> {
@@ -247,7 +243,6 @@ impl SessionStore for PostgresStore {
                 let page = self.0.purge_from.load(Ordering::Relaxed);
                 let most = number((limit - purged) as u64);
                 let row = self.row(PURGE, &[&time(now), &most, &number(page), &PAGES]).await?;
-                let row = Columns(&row);
                 purged += row.number("purged")? as usize;
                 let Some(next) = row.get::<Option<i64>>("next_page")? else { break };
                 let next = next.unsigned_abs();
@@ -262,13 +257,13 @@ impl SessionStore for PostgresStore {
     }
 
     fn count(&self, now: Timestamp) -> StoreFuture<'_, Option<u64>> {
-        StoreFuture::new(async move {
-            Columns(&self.row(COUNT, &[&time(now)]).await?).number("count").map(Some)
-        })
+        StoreFuture::new(
+            async move { self.row(COUNT, &[&time(now)]).await?.number("count").map(Some) },
+        )
     }
 
     fn news(&self) -> Option<NewsReader> {
-        Some(self.reader())
+        Some(self.0.news.reader())
     }
 
     fn is_writable(&self) -> bool {
@@ -300,11 +295,12 @@ impl LoadMany for Loader {
         let parameters: [&(dyn ToSql + Sync); 3] = [&parameter, &number(newest), &mark];
         let rows = self.database.query(&self.statement, &parameters).await;
         let found = rows.and_then(|rows| {
+            let rows: Vec<_> = rows.into_iter().map(Columns).collect();
             let mut is_known = false;
             let mut by_key = HashMap::new();
             for row in &rows {
-                is_known = row.try_get("is_known")?;
-                by_key.insert(row.try_get::<_, Option<&[u8]>>("key")?, Columns(row));
+                is_known = row.0.try_get("is_known")?;
+                by_key.insert(row.0.try_get::<_, Option<&[u8]>>("key")?, row);
             }
             let found = keys.iter().map(|key| match by_key.get(&Some(&key.0[..])) {
                 _ if !is_known => Err(StoreError::new(LOST)),
@@ -339,7 +335,6 @@ impl PostgresStore {
             [&most, &denies, &began, &mark, &by_now, &known.mark, &now];
         parameters.extend(rest);
         let done = self.row(&statement, &parameters).await?;
-        let done = Columns(&done);
         let created = created(done.get("outcome")?, done.handles("evicted")?)?;
         if record.identity.is_none() {
             self.count_anonymous(1, record.data.len()).await;
@@ -381,7 +376,6 @@ impl PostgresStore {
             self.0.endings.record_end();
         }
         let done = done?;
-        let done = Columns(&done);
         cas(done.get("outcome")?, expected, done.handles("evicted")?)
     }
 
@@ -394,7 +388,7 @@ impl PostgresStore {
     /// Counts anonymous writes, and trims the oldest sessions after each hundredth of the limit. So each
     /// instance exceeds the limit by at most a hundredth.
     async fn count_anonymous(&self, sessions: u64, bytes: usize) {
-        let limit = self.limit_of_anonymous();
+        let limit = self.0.anonymous;
         if self.counts_anonymous(sessions, bytes as u64) {
             let parameters: [&(dyn ToSql + Sync); 2] =
                 [&number(limit.sessions), &number(limit.bytes)];

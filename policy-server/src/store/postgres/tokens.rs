@@ -51,9 +51,9 @@ impl TokenStore for PostgresStore {
     }
 
     fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
-        StoreFuture::new(async move {
-            Columns(&self.row(SECRET, &[&&fresh[..]]).await?).bytes("token_secret")
-        })
+        StoreFuture::new(
+            async move { self.row(SECRET, &[&&fresh[..]]).await?.bytes("token_secret") },
+        )
     }
 
     fn create_family(&self, request: CreateFamily) -> StoreFuture<'_, bool> {
@@ -77,7 +77,7 @@ impl TokenStore for PostgresStore {
                 &known.mark,
                 &family.identity.tenant.as_deref(),
             ];
-            Columns(&self.row(CREATE_FAMILY, &parameters).await?).get("create_family")
+            self.row(CREATE_FAMILY, &parameters).await?.get("create_family")
         })
     }
 
@@ -96,7 +96,6 @@ impl TokenStore for PostgresStore {
                 &known.mark,
             ];
             let row = self.row(REFRESH, &parameters).await?;
-            let row = Columns(&row);
             Ok(match row.get::<&str>("outcome")? {
                 "done" => RefreshOutcome::Done(row.family()?),
                 "again" => RefreshOutcome::Again {
@@ -116,7 +115,7 @@ impl TokenStore for PostgresStore {
     fn end_family(&self, token: TokenHash) -> StoreFuture<'_, Option<Family>> {
         StoreFuture::new(async move {
             let rows = self.rows(END_FAMILY, &[&&token.0[..]]).await?;
-            rows.first().map(|row| Columns(row).family()).transpose()
+            rows.first().map(Columns::family).transpose()
         })
     }
 
@@ -132,7 +131,6 @@ impl TokenStore for PostgresStore {
             let parameters: [&(dyn ToSql + Sync); 6] =
                 [&kind, &subject, &user, &number(value), &number(known.number), &known.mark];
             let row = self.row(REVOKE, &parameters).await?;
-            let row = Columns(&row);
             numbers.record(row.marked_number("place")?);
             let families = row.handles("ended")?.into_iter().map(|id| id.0).collect();
             let mut revoked = Revoked::new(row.number("place")?, row.number("earlier")?, families);
@@ -140,8 +138,7 @@ impl TokenStore for PostgresStore {
                 let last = row.get::<i64>("family_cut")?;
                 // The cut-off is committed even if the count fails.
                 let ended = self.row(ENDED, &[&last, &number(revoked.position)]).await;
-                revoked.ended =
-                    ended.and_then(|row| Columns(&row).number("count")).unwrap_or_default();
+                revoked.ended = ended.and_then(|row| row.number("count")).unwrap_or_default();
             }
             Ok(revoked)
         })
@@ -155,7 +152,7 @@ impl TokenStore for PostgresStore {
                 [&number(since), &number(known.number), &known.mark];
             let rows = self.rows(REVOCATIONS, &parameters).await?;
             let mut batch = RevocationBatch::default();
-            for row in rows.iter().map(Columns) {
+            for row in rows {
                 let last = row.marked_number("revocation")?;
                 batch.sequence = last.number;
                 numbers.record(last);
@@ -194,7 +191,7 @@ impl TokenStore for PostgresStore {
     fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> StoreFuture<'_, Option<Ticket>> {
         StoreFuture::new(async move {
             let rows = self.rows(TAKE_TICKET, &[&&hash.0[..]]).await?;
-            let ticket = rows.first().map(|row| Columns(row).ticket()).transpose()?;
+            let ticket = rows.first().map(Columns::ticket).transpose()?;
             Ok(ticket.filter(|ticket| now < ticket.expires))
         })
     }
@@ -202,12 +199,12 @@ impl TokenStore for PostgresStore {
     fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize> {
         StoreFuture::new(async move {
             let row = self.row(PURGE, &[&time(now), &number(limit as u64)]).await?;
-            Ok(Columns(&row).number("purge_tokens")? as usize)
+            Ok(row.number("purge_tokens")? as usize)
         })
     }
 
     fn news(&self) -> Option<NewsReader> {
-        Some(self.reader())
+        Some(self.0.news.reader())
     }
 
     fn is_writable(&self) -> bool {

@@ -1,9 +1,6 @@
 //! The calls of named values.
 
-use super::{
-    PostgresStore,
-    rows::{Columns, number},
-};
+use super::{PostgresStore, rows::number};
 use crate::store::{NewsReader, StoreFuture, StoredValue, ValueStore};
 
 const VALUE: &str = "SELECT version, value FROM policy.shared_values WHERE name = $1";
@@ -18,7 +15,6 @@ impl ValueStore for PostgresStore {
         StoreFuture::new(async move {
             let rows = self.rows(VALUE, &[&name]).await?;
             let stored = rows.first().map(|row| {
-                let row = Columns(row);
                 Ok(StoredValue::new(row.number("version")?, row.get::<&[u8]>("value")?.into()))
             });
             stored.transpose()
@@ -32,12 +28,11 @@ impl ValueStore for PostgresStore {
         value: Box<[u8]>,
     ) -> StoreFuture<'a, bool> {
         StoreFuture::new(async move {
-            let row = self.row(SET_VALUE, &[&name, &number(expected), &&value[..]]).await?;
-            Columns(&row).get("set_value")
+            self.row(SET_VALUE, &[&name, &number(expected), &&value[..]]).await?.get("set_value")
         })
     }
 
     fn news(&self) -> Option<NewsReader> {
-        Some(self.reader())
+        Some(self.0.news.reader())
     }
 }
