@@ -30,7 +30,7 @@ use self::{
     url::Address,
 };
 use super::{
-    AnonymousLimit, NewsFeed, NewsReader, StoreError,
+    AnonymousLimit, NewsFeed, StoreError,
     history::{EndingCount, MarkedNumber, Numbers},
     shared::{loads::BatchLoader, opened_by_url},
 };
@@ -191,14 +191,6 @@ impl RedisStore {
 
     fn is_there(&self) -> bool {
         self.0.opened.get().is_some_and(|opened| opened.database.is_there())
-    }
-
-    fn reader(&self) -> NewsReader {
-        self.0.news.reader()
-    }
-
-    fn limit_of_anonymous(&self) -> AnonymousLimit {
-        self.0.anonymous
     }
 }
 

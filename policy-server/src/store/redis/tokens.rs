@@ -151,7 +151,7 @@ impl TokenStore for RedisStore {
     }
 
     fn news(&self) -> Option<NewsReader> {
-        Some(self.reader())
+        Some(self.0.news.reader())
     }
 
     fn is_writable(&self) -> bool {

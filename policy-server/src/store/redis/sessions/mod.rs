@@ -162,7 +162,7 @@ impl SessionStore for RedisStore {
     }
 
     fn news(&self) -> Option<NewsReader> {
-        Some(self.reader())
+        Some(self.0.news.reader())
     }
 
     fn is_writable(&self) -> bool {
@@ -207,7 +207,7 @@ impl RedisStore {
 
     /// Adds the limit of anonymous sessions.
     fn with_limit(&self, call: Call) -> Call {
-        let AnonymousLimit { sessions, bytes, .. } = self.limit_of_anonymous();
+        let AnonymousLimit { sessions, bytes, .. } = self.0.anonymous;
         call.arg(number(sessions)).arg(number(bytes))
     }
 

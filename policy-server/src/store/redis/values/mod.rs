@@ -34,6 +34,6 @@ impl ValueStore for RedisStore {
     }
 
     fn news(&self) -> Option<NewsReader> {
-        Some(self.reader())
+        Some(self.0.news.reader())
     }
 }
