@@ -324,17 +324,14 @@ impl PostgresStore {
         let CreateSession { key, record, limit, began, now } = request;
         let statement =
             format!("SELECT * FROM policy.create_session({ROW}, $17, $18, {BEGAN}, $23)");
-        let row = NewRow::new(&key, &record);
+        let row = new_row(&key, &record);
         let (most, denies) = bound(limit);
-        let (began, mark) = self.began(began);
-        let mut parameters = row.parameters();
-        let now = time(now);
+        let ((began, mark), now) = (self.began(began), time(now));
         let known = self.0.cut_offs.newest();
         let by_now = number(known.number);
         let rest: [&(dyn ToSql + Sync); 7] =
             [&most, &denies, &began, &mark, &by_now, &known.mark, &now];
-        parameters.extend(rest);
-        let done = self.row(&statement, &parameters).await?;
+        let done = self.row(&statement, &with_row(&row, &rest)).await?;
         let created = created(done.get("outcome")?, done.handles("evicted")?)?;
         if record.identity.is_none() {
             self.count_anonymous(1, record.data.len()).await;
@@ -349,11 +346,10 @@ impl PostgresStore {
                 THEN policy.tell('s' || encode($27::bytea, 'hex')) END
             FROM policy.rotate_session($23, $24, {ROW}, $25, $17, $18, {BEGAN}, $26) r"
         );
-        let row = NewRow::new(&new, &record);
+        let row = new_row(&new, &record);
         let (most, denies) = bound(limit);
         let (old, version, grace) = (&old.0[..], number(expected), grace.map(time));
         let ((began, mark), now) = (self.began(began), time(now));
-        let mut parameters = row.parameters();
         let known = self.0.cut_offs.newest();
         let by_now = number(known.number);
         let ended = ends.as_ref().map(|handle| &handle.0[..]);
@@ -370,8 +366,7 @@ impl PostgresStore {
             &now,
             &ended,
         ];
-        parameters.extend(rest);
-        let done = self.row(&statement, &parameters).await;
+        let done = self.row(&statement, &with_row(&row, &rest)).await;
         if ends.is_some() {
             self.0.endings.record_end();
         }
@@ -400,70 +395,39 @@ impl PostgresStore {
     }
 }
 
-/// The columns of a new row, without those that the database sets.
-struct NewRow<'a> {
-    key: &'a [u8],
-    handle: &'a [u8],
-    user: Option<&'a str>,
-    roles: Vec<&'a str>,
-    scopes: Vec<&'a str>,
-    created: i64,
-    authenticated: Option<i64>,
-    rotated: i64,
-    last_seen: i64,
-    idle_deadline: i64,
-    absolute_deadline: i64,
-    idle: i64,
-    is_remembered: bool,
-    binding: &'a [u8],
-    data: &'a [u8],
-    tenant: Option<&'a str>,
+/// A parameter that is kept until its statement is sent.
+type Parameter<'a> = Box<dyn ToSql + Send + Sync + 'a>;
+
+/// The columns of a new row in the order of the table, without those that the database sets.
+fn new_row<'a>(key: &'a SessionKey, record: &'a Record) -> [Parameter<'a>; 16] {
+    let identity = record.identity.as_ref();
+    [
+        Box::new(&key.0[..]),
+        Box::new(&record.handle.0[..]),
+        Box::new(identity.map(|identity| &*identity.subject)),
+        Box::new(identity.map(|identity| texts(&identity.roles)).unwrap_or_default()),
+        Box::new(identity.map(|identity| texts(&identity.scopes)).unwrap_or_default()),
+        Box::new(time(record.created)),
+        Box::new(record.authenticated.map(time)),
+        Box::new(time(record.rotated)),
+        Box::new(time(record.last_seen)),
+        Box::new(time(record.idle_deadline)),
+        Box::new(time(record.absolute_deadline)),
+        Box::new(number(u64::try_from(record.idle.as_millis()).unwrap_or(u64::MAX))),
+        Box::new(record.is_remembered),
+        Box::new(&record.binding[..]),
+        Box::new(&record.data[..]),
+        Box::new(identity.and_then(|identity| identity.tenant.as_deref())),
+    ]
 }
 
-impl<'a> NewRow<'a> {
-    fn new(key: &'a SessionKey, record: &'a Record) -> Self {
-        let identity = record.identity.as_ref();
-        Self {
-            key: &key.0,
-            handle: &record.handle.0,
-            user: identity.map(|identity| &*identity.subject),
-            roles: identity.map(|identity| texts(&identity.roles)).unwrap_or_default(),
-            scopes: identity.map(|identity| texts(&identity.scopes)).unwrap_or_default(),
-            created: time(record.created),
-            authenticated: record.authenticated.map(time),
-            rotated: time(record.rotated),
-            last_seen: time(record.last_seen),
-            idle_deadline: time(record.idle_deadline),
-            absolute_deadline: time(record.absolute_deadline),
-            idle: number(u64::try_from(record.idle.as_millis()).unwrap_or(u64::MAX)),
-            is_remembered: record.is_remembered,
-            binding: &record.binding,
-            data: &record.data,
-            tenant: identity.and_then(|identity| identity.tenant.as_deref()),
-        }
-    }
-
-    /// In the order of the table.
-    fn parameters(&self) -> Vec<&(dyn ToSql + Sync)> {
-        vec![
-            &self.key,
-            &self.handle,
-            &self.user,
-            &self.roles,
-            &self.scopes,
-            &self.created,
-            &self.authenticated,
-            &self.rotated,
-            &self.last_seen,
-            &self.idle_deadline,
-            &self.absolute_deadline,
-            &self.idle,
-            &self.is_remembered,
-            &self.binding,
-            &self.data,
-            &self.tenant,
-        ]
-    }
+/// The parameters of a new row, and those that follow it.
+fn with_row<'a>(
+    row: &'a [Parameter<'a>],
+    rest: &[&'a (dyn ToSql + Sync)],
+) -> Vec<&'a (dyn ToSql + Sync)> {
+    let row = row.iter().map(|column| &**column as &(dyn ToSql + Sync));
+    row.chain(rest.iter().copied()).collect()
 }
 
 pub(super) fn texts(all: &[Box<str>]) -> Vec<&str> {
