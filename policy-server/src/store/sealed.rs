@@ -275,7 +275,7 @@ mod tests {
     use policy_core::session::Identity;
 
     use super::*;
-    use crate::store::MemoryStore;
+    use crate::store::{MemoryStore, conformance};
 
     const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
@@ -296,10 +296,9 @@ mod tests {
         store.open(row, &owner("ada"), NOW)
     }
 
-    #[cfg(feature = "testing")]
     #[tokio::test]
     async fn an_encrypted_store_keeps_all_rules() {
-        crate::store::conformance::sessions(|| sealed(&[1])).await;
+        conformance::sessions(|| sealed(&[1])).await;
     }
 
     #[test]
@@ -375,20 +374,10 @@ mod tests {
         let store = sealed_in(&inner, &[1], Timestamp::default());
         let [a, b, c] = [1, 2, 3].map(|first| SessionKey([first; 32]));
         let record = |values: &str| Record {
-            handle: Handle([1; 16]),
-            identity: Some(Identity::new("ada")),
-            epoch: 0,
-            version: 0,
-            created: NOW,
-            authenticated: Some(NOW),
-            rotated: NOW,
-            last_seen: NOW,
             idle_deadline: Timestamp::MAX,
             absolute_deadline: Timestamp::MAX,
-            idle: std::time::Duration::from_secs(900),
-            is_remembered: false,
-            binding: [3; 32],
             data: values.as_bytes().into(),
+            ..conformance::record(1, Some("ada"))
         };
         // The key under which the session is, and its values.
         let look = async |call: &str, key: &SessionKey, values: &str| {

@@ -7,7 +7,7 @@ use policy_core::session::Identity;
 use super::{
     Call, NOW, ROUNDS, SessionStore, TokenStore, answer, at, at_once, create, handle, key, lives,
     load_record, open_store, record, rule,
-    tokens::{family, hash},
+    tokens::{ada_revocation, family, hash},
 };
 use crate::store::{
     Cas, CreateFamily, CreateSession, ListSessions, Refresh, RefreshOutcome, Revocation,
@@ -226,10 +226,6 @@ async fn refreshes<S: TokenStore>(store: &S, token: u32) -> bool {
     let successor = hash(token + 1000);
     let request = Refresh::new(hash(token), successor, std::time::Duration::from_secs(10), NOW);
     matches!(answer(store.refresh(request)).await, RefreshOutcome::Done(_))
-}
-
-fn ada_revocation() -> Revocation {
-    Revocation::User { user: "ada".into(), before: 60 }
 }
 
 async fn families<S: TokenStore>(store: &S) {

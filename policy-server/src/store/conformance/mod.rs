@@ -201,7 +201,7 @@ fn identity(user: &str) -> Identity {
 }
 
 /// A session created at the suite's time: idle after 900 s, expired after 3600 s.
-fn record(number: u32, user: Option<&str>) -> Record {
+pub(in crate::store) fn record(number: u32, user: Option<&str>) -> Record {
     Record {
         handle: handle(number),
         identity: user.map(identity),

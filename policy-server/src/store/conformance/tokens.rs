@@ -236,7 +236,7 @@ async fn ends<S: TokenStore>(store: &S) {
     rule(matches!(new, RefreshOutcome::Done(_)), "a family that begins after a cut-off lives");
 }
 
-fn ada_revocation() -> Revocation {
+pub(super) fn ada_revocation() -> Revocation {
     Revocation::User { user: "ada".into(), before: 60 }
 }
 

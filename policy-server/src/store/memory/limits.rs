@@ -1,14 +1,10 @@
 //! Rates and permits of the instances in this process.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, time::Duration};
 
 use policy_core::limits::Account;
 
-use super::MemoryStore;
+use super::{MemoryStore, shards::lock};
 use crate::{
     base::clock::Clock,
     store::{LeasePermits, LimitKey, LimitStore, StoreError, StoreFuture, TakeRate, TakenRate},
@@ -36,10 +32,6 @@ impl Limits {
         });
         purged
     }
-}
-
-fn lock(limits: &Mutex<Limits>) -> MutexGuard<'_, Limits> {
-    limits.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl LimitStore for MemoryStore {

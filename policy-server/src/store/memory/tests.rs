@@ -15,7 +15,7 @@ use policy_core::{
 use super::{Inner, MemoryStore, row::Row};
 use crate::store::{
     CreateFamily, CreateSession, Family, Limit, LimitPolicy, Refresh, Revocation, RevokeUser,
-    RotateSession, SessionStore, TokenHash, TokenStore,
+    RotateSession, SessionStore, TokenHash, TokenStore, conformance,
 };
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
@@ -41,19 +41,10 @@ fn key(number: u64) -> SessionKey {
 fn record(number: u64, user: Option<&str>) -> Record {
     Record {
         handle: Handle(u128::from(number).to_le_bytes()),
-        identity: user.map(Identity::new),
-        epoch: 0,
-        version: 0,
         created: Timestamp::from_millis(NOW.millis() + number),
-        authenticated: None,
-        rotated: NOW,
-        last_seen: NOW,
         idle_deadline: END,
         absolute_deadline: END,
-        idle: Duration::from_secs(900),
-        is_remembered: false,
-        binding: [0; 32],
-        data: Box::default(),
+        ..conformance::record(0, user)
     }
 }
 

@@ -185,8 +185,8 @@ async fn a_file_that_others_may_write_is_not_opened() {
         std::fs::set_permissions(folder.file(), mode).unwrap();
     };
     set(0o606);
-    let error = SessionStore::open(&EmbeddedStore::new(folder.file())).await.unwrap_err();
-    assert!(error.to_string().contains("(app.secret-writable)"), "{error}");
+    let error = refusal(folder.file()).await;
+    assert!(error.contains("(app.secret-writable)"), "{error}");
     set(0o604);
     open_store(folder.file()).await;
 }
@@ -195,11 +195,8 @@ async fn a_file_that_others_may_write_is_not_opened() {
 #[tokio::test]
 async fn an_error_about_a_new_file_says_what_to_do() {
     let folder = Folder::new();
-    let refused = async |path: &std::path::Path| {
-        SessionStore::open(&EmbeddedStore::new(path)).await.unwrap_err().to_string()
-    };
     // Not even root can create files there.
-    let error = refused("/sys/sessions.redb".as_ref()).await;
+    let error = refusal("/sys/sessions.redb".into()).await;
     assert!(error.contains("`/sys/sessions.redb` cannot be opened: "), "{error}");
     assert!(
         error.contains("; the process must be allowed to write the file and its folder"),
@@ -207,8 +204,8 @@ async fn an_error_about_a_new_file_says_what_to_do() {
     );
     let file = folder.file();
     std::fs::create_dir(&file).unwrap();
-    let error = refused(&file).await;
+    let error = refusal(file.clone()).await;
     assert!(error.contains("; name a file in it"), "{error}");
-    let error = refused(&file.join("missing/sessions.redb")).await;
+    let error = refusal(file.join("missing/sessions.redb")).await;
     assert!(error.contains("does not exist"), "{error}");
 }

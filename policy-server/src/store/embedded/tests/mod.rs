@@ -24,22 +24,8 @@ pub(in crate::store::embedded) fn key(byte: u8) -> SessionKey {
 
 /// A session of `user` whose handle is its key.
 pub(in crate::store::embedded) fn record(user: Option<&str>, byte: u8) -> Record {
-    Record {
-        handle: Handle([byte; 16]),
-        identity: user.map(Identity::new),
-        epoch: 0,
-        version: 0,
-        created: NOW,
-        authenticated: user.map(|_| NOW),
-        rotated: NOW,
-        last_seen: NOW,
-        idle_deadline: NOW.after(Duration::from_secs(900)),
-        absolute_deadline: NOW.after(Duration::from_secs(3600)),
-        idle: Duration::from_secs(900),
-        is_remembered: false,
-        binding: [0; 32],
-        data: [].into(),
-    }
+    let (handle, identity) = (Handle([byte; 16]), user.map(Identity::new));
+    Record { handle, identity, data: [].into(), ..conformance::record(0, user) }
 }
 
 /// The folder of a store.

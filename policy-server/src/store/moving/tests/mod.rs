@@ -17,7 +17,7 @@ use crate::{
     base::clock::Random,
     store::{
         Cas, CreateSession, Limit, LimitPolicy, ListSessions, MemoryStore, News, RevokeUser,
-        RotateSession, SessionCreated, SessionStore,
+        RotateSession, SessionCreated, SessionStore, conformance,
     },
 };
 
@@ -82,11 +82,8 @@ async fn lives(store: &impl SessionStore, number: u64) -> bool {
     store.load(&key(number), NOW).await.unwrap().is_some()
 }
 
-#[cfg(feature = "testing")]
 #[tokio::test(flavor = "multi_thread")]
 async fn two_stores_keep_the_rules_of_one() {
-    use crate::store::conformance;
-
     let pair = |phase| moving(&MemoryStore::new(), &MemoryStore::new(), phase);
     conformance::sessions(|| pair(Phase::From)).await;
     conformance::sessions(|| pair(Phase::To)).await;
