@@ -4,14 +4,12 @@
 //! both; logins, changes and logouts x a release that is rolled out; moves x logouts and cut-offs at
 //! other instances; an outage of either store x sessions of both.
 
-use std::{env, fs};
-
 use policy_server::{
     Sessions,
     session::SessionSettings,
     store::{EmbeddedStore, MemoryStore, PostgresStore, RedisStore, SessionStore},
 };
-use policy_tests::{postgres::Postgres, redis::Redis};
+use policy_tests::{folder::Folder, postgres::Postgres, redis::Redis};
 use tokio::task::JoinSet;
 
 use super::{
@@ -204,12 +202,10 @@ async fn a_logout_wins_against_a_move_from_redis_to_postgres() {
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn a_logout_wins_against_a_move_from_a_file_to_postgres() {
     let postgres = Postgres::shared().await;
-    let path = env::temp_dir().join(format!("policy-moving-{}.redb", std::process::id()));
-    let _ = fs::remove_file(&path);
-    let old = Sessions::embedded(EmbeddedStore::new(&path));
+    let folder = Folder::new().unwrap();
+    let old = Sessions::embedded(EmbeddedStore::new(folder.path().join("old.redb")));
     let new = Sessions::from_url(postgres.schema()).moving_from(old.clone());
     moves_race_with_ends(old, new).await;
-    fs::remove_file(&path).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

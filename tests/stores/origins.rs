@@ -3,10 +3,7 @@
 //! Covers: a change x the other instances, a restart, an outage; two changes at once; the rules
 //! of named values x every store of the crate.
 
-use std::{
-    env, fs,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use policy_server::{
     StoredOrigins, StoredOriginsError,
@@ -14,7 +11,7 @@ use policy_server::{
     store::{EmbeddedStore, MemoryStore, PostgresStore, RedisStore, conformance},
     testing::TestClient,
 };
-use policy_tests::{postgres::Postgres, redis::Redis};
+use policy_tests::{folder::Folder, postgres::Postgres, redis::Redis};
 use tokio::task::JoinSet;
 
 use super::{outages::Server, site::until};
@@ -119,8 +116,6 @@ async fn the_shared_stores_keep_all_rules_of_values() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_stores_of_one_process_keep_all_rules_of_values() {
     conformance::values(MemoryStore::new).await;
-    let path = env::temp_dir().join(format!("policy-values-{}.redb", std::process::id()));
-    let _ = fs::remove_file(&path);
-    conformance::values(|| EmbeddedStore::new(&path)).await;
-    fs::remove_file(&path).unwrap();
+    let folder = Folder::new().unwrap();
+    conformance::values(|| EmbeddedStore::new(folder.path().join("values.redb"))).await;
 }

@@ -79,14 +79,17 @@ fn ticket_without_tenant() -> Ticket {
 
 /// Each session is changed at one instance while it is deleted at the other. `POLICY_STORES_RACES`
 /// says how many.
-pub(crate) async fn races<S: SessionStore>(one: &Arc<S>, two: &Arc<S>) {
+pub(crate) async fn races<S: SessionStore>(stores: [S; 2]) {
     const AT_ONCE: u64 = 20;
+    let [one, two] = stores.map(Arc::new);
+    one.open().await.unwrap();
+    two.open().await.unwrap();
     let sessions = env::var("POLICY_STORES_RACES").map_or(1000, |text| text.parse().unwrap());
     let mut changed_first = 0;
     for begin in (0..sessions).step_by(AT_ONCE as usize) {
         let mut races = tokio::task::JoinSet::new();
         for number in begin..begin + AT_ONCE {
-            let (one, two) = (Arc::clone(one), Arc::clone(two));
+            let (one, two) = (Arc::clone(&one), Arc::clone(&two));
             races.spawn(async move { race(&*one, &*two, number).await.unwrap_or_default() });
         }
         changed_first += races.join_all().await.into_iter().map(u64::from).sum::<u64>();

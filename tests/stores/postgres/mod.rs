@@ -102,10 +102,7 @@ async fn two_instances_keep_all_rules_together() {
 async fn nothing_brings_a_deleted_session_back() {
     let server = Postgres::shared().await;
     let url = server.schema();
-    let (one, two) = (Arc::new(PostgresStore::new(&*url)), Arc::new(PostgresStore::new(&*url)));
-    SessionStore::open(&*one).await.unwrap();
-    SessionStore::open(&*two).await.unwrap();
-    races(&one, &two).await;
+    races([&*url, &*url].map(PostgresStore::new)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -15,8 +15,6 @@ mod sentinel;
 mod starts;
 mod tls;
 
-use std::sync::Arc;
-
 use policy_core::session::Identity;
 use policy_server::store::{
     AnonymousLimit, Cas, CreateFamily, CreateSession, Family, Limit, LimitPolicy, RedisStore,
@@ -111,10 +109,7 @@ async fn all_rules(url: impl Fn() -> String) {
 async fn nothing_brings_a_deleted_session_back() {
     let server = Redis::shared().await;
     let url = server.prefix();
-    let (one, two) = (Arc::new(RedisStore::new(&*url)), Arc::new(RedisStore::new(&*url)));
-    SessionStore::open(&*one).await.unwrap();
-    SessionStore::open(&*two).await.unwrap();
-    races(&one, &two).await;
+    races([&*url, &*url].map(RedisStore::new)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

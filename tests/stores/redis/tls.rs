@@ -1,12 +1,8 @@
 //! Servers with TLS. Each has one port with TLS, and one without TLS for the test itself.
 
-use std::{
-    path::PathBuf,
-    sync::atomic::{AtomicU32, Ordering},
-};
-
 use policy_tests::{
     authority::Authority,
+    folder::Folder,
     http::soon,
     port::Port,
     redis::parameter,
@@ -17,24 +13,20 @@ use super::*;
 use crate::site::{says, start_error, until};
 
 /// The files of servers, with a certificate for one name.
-struct Files(PathBuf);
+struct Files(Folder);
 
 impl Files {
     fn new(name: &str) -> Self {
-        static FOLDERS: AtomicU32 = AtomicU32::new(0);
-        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
-        let folder = format!("policy-redis-tls-{}-{number}", std::process::id());
-        let files = Self(std::env::temp_dir().join(folder));
-        std::fs::create_dir_all(&files.0).unwrap();
+        let files = Self(Folder::new().unwrap());
         let authority = Authority::new();
-        authority.issue(&[name]).write(&files.0);
+        authority.issue(&[name]).write(files.0.path());
         std::fs::write(files.path("own"), authority.pem()).unwrap();
         std::fs::write(files.path("others"), Authority::new().pem()).unwrap();
         files
     }
 
     fn path(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
+        self.0.path().join(name).display().to_string()
     }
 
     fn settings(&self, port: &str) -> Vec<String> {
@@ -56,12 +48,6 @@ impl Files {
 
 fn number(port: &Port) -> String {
     port.address.port().to_string()
-}
-
-impl Drop for Files {
-    fn drop(&mut self) {
-        let _removed = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
