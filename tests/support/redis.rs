@@ -112,6 +112,12 @@ impl Redis {
         assert!(sent.expect("kill").success());
     }
 
+    /// Makes the server a replica of another one.
+    pub async fn follow(&self, primary: &Self) {
+        let port = primary.address().port().to_string();
+        self.command(&["REPLICAOF", "127.0.0.1", &port]).await;
+    }
+
     pub fn address(&self) -> SocketAddr {
         self.port.address
     }

@@ -31,14 +31,9 @@ impl RedisSentinel {
     }
 
     pub async fn start() -> Self {
-        // A replica copies the next change at once, and not after 5 seconds.
-        let settings = ["masterauth=secret", "repl-diskless-sync-delay=0"];
-        let (one, two) = tokio::join!(Redis::start(&settings), Redis::start(&settings));
-        let port = one.address().port().to_string();
-        two.command(&["REPLICAOF", "127.0.0.1", &port]).await;
-        until(async || replicas(&one).await == 1).await;
+        let servers = start_replicated().await;
         let lines = [
-            format!("sentinel monitor {NAME} 127.0.0.1 {port} 2"),
+            format!("sentinel monitor {NAME} 127.0.0.1 {} 2", servers[0].address().port()),
             format!("sentinel auth-pass {NAME} secret"),
             // The primary is not considered down because it is slow on a busy machine.
             format!("sentinel down-after-milliseconds {NAME} {NEVER}"),
@@ -47,7 +42,7 @@ impl RedisSentinel {
         ];
         let start = || Redis::start_sentinel("sentinel-secret", &lines);
         let sentinels = tokio::join!(start(), start(), start());
-        let all = Self { servers: [one, two], sentinels: <[Redis; 3]>::from(sentinels).into() };
+        let all = Self { servers, sentinels: <[Redis; 3]>::from(sentinels).into() };
         all.are_ready().await;
         all
     }
@@ -87,13 +82,8 @@ impl RedisSentinel {
         let done = self.sentinels[0].command(&["SENTINEL", "FAILOVER", NAME]).await;
         assert_eq!(done, Value::Okay);
         until(async || self.primary().await.address() != before.address()).await;
-        self.follow(before).await;
-    }
-
-    /// Makes this server a replica of the primary, as the sentinels do after a while.
-    async fn follow(&self, server: &Redis) {
-        let port = self.primary().await.address().port().to_string();
-        server.command(&["REPLICAOF", "127.0.0.1", &port]).await;
+        // The sentinels do this after a while.
+        before.follow(self.primary().await).await;
     }
 
     /// Kills the primary, and waits until the sentinels have made the other one the primary.
@@ -133,7 +123,7 @@ impl RedisSentinel {
         for server in &self.servers {
             if !server.is_running() {
                 server.begin().await;
-                self.follow(server).await;
+                server.follow(self.primary().await).await;
             }
         }
         self.are_ready().await;
@@ -168,6 +158,16 @@ impl RedisSentinel {
         let state = self.sentinels[at].try_command(&["SENTINEL", "MASTER", NAME]).await?;
         from_redis_value(state).ok()
     }
+}
+
+/// Starts a primary and a replica, which has everything.
+pub async fn start_replicated() -> [Redis; 2] {
+    // A replica copies the next change at once, and not after 5 seconds.
+    let settings = ["masterauth=secret", "repl-diskless-sync-delay=0"];
+    let (primary, replica) = tokio::join!(Redis::start(&settings), Redis::start(&settings));
+    replica.follow(&primary).await;
+    until(async || replicas(&primary).await == 1).await;
+    [primary, replica]
 }
 
 /// How many replicas have everything that this server has.

@@ -1,6 +1,6 @@
 //! A server that dies, hangs and comes back, while an app runs.
 
-use policy_tests::{disk::Disk, redis_sentinel::replicas};
+use policy_tests::{disk::Disk, redis_sentinel::start_replicated};
 
 use super::*;
 use crate::{
@@ -115,11 +115,7 @@ async fn a_server_whose_memory_is_full_still_serves_and_ends_sessions() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn a_change_that_no_replica_confirms_is_not_acknowledged_and_sessions_are_served() {
-    let settings = ["masterauth=secret", "repl-diskless-sync-delay=0"];
-    let (server, replica) = tokio::join!(Redis::start(&settings), Redis::start(&settings));
-    let port = server.address().port().to_string();
-    replica.command(&["REPLICAOF", "127.0.0.1", &port]).await;
-    until(async || replicas(&server).await == 1).await;
+    let [server, replica] = start_replicated().await;
     let url = format!("{}&wait=1&wait_ms=200", server.prefix());
     let instance = Instance::start(&url).await;
     let ada = instance.login("ada").await;
@@ -140,7 +136,7 @@ async fn a_change_that_no_replica_confirms_is_not_acknowledged_and_sessions_are_
         }
     }
     replica.begin().await;
-    replica.command(&["REPLICAOF", "127.0.0.1", &port]).await;
+    replica.follow(&server).await;
     until(async || ada.post(&instance, "/count").await.status() == 200).await;
     instance.login("tom").await;
 }
@@ -149,11 +145,7 @@ async fn a_change_that_no_replica_confirms_is_not_acknowledged_and_sessions_are_
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn an_app_that_starts_waits_for_a_replica_that_is_slow() {
-    let settings = ["masterauth=secret", "repl-diskless-sync-delay=0"];
-    let (server, replica) = tokio::join!(Redis::start(&settings), Redis::start(&settings));
-    let port = server.address().port().to_string();
-    replica.command(&["REPLICAOF", "127.0.0.1", &port]).await;
-    until(async || replicas(&server).await == 1).await;
+    let [server, replica] = start_replicated().await;
     replica.signal("STOP");
     let url = format!("{}&wait=1&wait_ms=100", server.prefix());
     let start = tokio::spawn(async move { Instance::start(&url).await });

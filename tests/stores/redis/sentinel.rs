@@ -2,7 +2,7 @@
 
 use policy_tests::{
     port::Port,
-    redis_sentinel::{NAME, RedisSentinel, replicas},
+    redis_sentinel::{NAME, RedisSentinel, start_replicated},
 };
 
 use super::{failover::acknowledged_logins_and_logouts_outlive_the_primary, *};
@@ -102,11 +102,8 @@ async fn a_server_is_left_that_the_sentinels_do_not_name_any_more() {
     let instance = Instance::start(&url).await;
     let copied = Instance::start(&format!("{url}&wait=1")).await;
     let ada = copied.login("ada").await;
-    let settings = ["masterauth=secret", "repl-diskless-sync-delay=0"];
-    let (other, replica) = tokio::join!(Redis::start(&settings), Redis::start(&settings));
+    let [other, _replica] = start_replicated().await;
     let port = other.address().port().to_string();
-    replica.command(&["REPLICAOF", "127.0.0.1", &port]).await;
-    until(async || replicas(&other).await == 1).await;
     servers.replica().await.command(&["REPLICAOF", "NO", "ONE"]).await;
     for sentinel in servers.sentinels() {
         let words = ["SENTINEL", "REMOVE", NAME];
