@@ -263,8 +263,7 @@ pub(crate) async fn permits_are_those_of_all_instances(store: &str) {
     for instance in &instances {
         assert_eq!(instance.status("/crowded/no").await, 503);
     }
-    waiting.abort_all();
-    while waiting.join_next().await.is_some() {}
+    waiting.shutdown().await;
     for instance in &instances {
         until(async || instance.status("/crowded/no").await == 200).await;
     }

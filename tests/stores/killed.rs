@@ -1,6 +1,7 @@
 //! An instance in a process of its own, which tests kill, and what it leaves behind.
 
 use std::{
+    iter,
     net::SocketAddr,
     sync::{Arc, Mutex},
 };
@@ -76,14 +77,11 @@ struct Connections {
 impl Connections {
     /// The response of the process, or one that says that there was none.
     async fn response(&self, request: Request) -> Response {
-        match self.exchange(request).await {
-            Ok(response) => response,
-            Err(_no_response) => {
-                let mut response = Response::default();
-                *response.status_mut() = NO_RESPONSE;
-                response
-            }
-        }
+        self.exchange(request).await.unwrap_or_else(|_no_response| {
+            let mut response = Response::default();
+            *response.status_mut() = NO_RESPONSE;
+            response
+        })
     }
 
     async fn exchange(&self, request: Request) -> Result<Response, Box<dyn std::error::Error>> {
@@ -103,12 +101,7 @@ impl Connections {
     /// A connection whose last response is complete. Others end with their response.
     fn idle(&self) -> Option<SendRequest<Body>> {
         let mut idle = self.idle.lock().unwrap();
-        while let Some(sender) = idle.pop() {
-            if sender.is_ready() {
-                return Some(sender);
-            }
-        }
-        None
+        iter::from_fn(|| idle.pop()).find(SendRequest::is_ready)
     }
 
     fn address(&self) -> Option<SocketAddr> {

@@ -127,13 +127,13 @@ async fn are_held_twice(way: &impl Way) -> bool {
     let (a, b) = (Instance::start(&url).await, Instance::start(&url).await);
     let visitor = a.login("ada").await;
     way.save().await;
-    let of_a = enter(&a).await;
+    let mut of_a = enter(&a).await;
     assert_eq!(b.status("/crowded/no").await, 503);
     let held = Instant::now();
     way.go_back().await;
     until(async || visitor.status(&b).await == 200).await;
     let mut of_b = enter(&b).await;
-    leave(of_a).await;
+    of_a.shutdown().await;
     loop {
         let time = held.elapsed();
         match a.status("/crowded/no").await {
@@ -145,7 +145,7 @@ async fn are_held_twice(way: &impl Way) -> bool {
         }
     }
     assert!(of_b.try_join_next().is_none(), "three are in flight at `b`");
-    leave(of_b).await;
+    of_b.shutdown().await;
     for instance in [&a, &b] {
         until(async || instance.status("/crowded/no").await == 200).await;
     }
@@ -163,9 +163,4 @@ async fn enter(instance: &Instance) -> JoinSet<u16> {
         assert_eq!(waiting.join_next().await.unwrap().unwrap(), 503);
     }
     waiting
-}
-
-async fn leave(mut waiting: JoinSet<u16>) {
-    waiting.abort_all();
-    while waiting.join_next().await.is_some() {}
 }

@@ -24,12 +24,6 @@ pub(crate) trait Process {
     fn signal(&self, name: &str);
 }
 
-async fn hang(server: &impl Process, is_noticed: impl AsyncFnMut() -> bool) {
-    server.signal("STOP");
-    until(is_noticed).await;
-    server.signal("CONT");
-}
-
 macro_rules! processes {
     ($($server:ident)*) => {
         $(
@@ -43,7 +37,9 @@ macro_rules! processes {
                 }
 
                 async fn disturb(&self, is_noticed: impl AsyncFnMut() -> bool) {
-                    hang(self, is_noticed).await;
+                    Self::signal(self, "STOP");
+                    until(is_noticed).await;
+                    Self::signal(self, "CONT");
                 }
             }
 

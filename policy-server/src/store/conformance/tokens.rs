@@ -67,7 +67,7 @@ async fn rotation<S: TokenStore>(store: &S) {
         refresh(store, 2, NOW).await == RefreshOutcome::Unknown,
         "an unknown token gets no successor",
     );
-    answer(store.create_family(CreateFamily::new(family(1, "ada"), hash(1), 0))).await;
+    begin(store, family(1, "ada"), 1).await;
     for token in 1..4 {
         let done = refresh(store, token, at(100 * u64::from(token))).await;
         rule(
@@ -81,7 +81,7 @@ async fn rotation<S: TokenStore>(store: &S) {
 }
 
 async fn grace<S: TokenStore>(store: &S) {
-    answer(store.create_family(CreateFamily::new(family(1, "ada"), hash(1), 0))).await;
+    begin(store, family(1, "ada"), 1).await;
     refresh(store, 1, at(100)).await;
     for seconds in [100, 105, 109] {
         rule(
@@ -177,9 +177,9 @@ async fn tabs<S: TokenStore>(store: &S) {
 }
 
 async fn reuse<S: TokenStore>(store: &S) {
-    answer(store.create_family(CreateFamily::new(family(1, "ada"), hash(1), 0))).await;
+    begin(store, family(1, "ada"), 1).await;
     refresh(store, 1, at(100)).await;
-    answer(store.create_family(CreateFamily::new(family(2, "ada"), hash(20), 0))).await;
+    begin(store, family(2, "ada"), 20).await;
     refresh(store, 20, at(100)).await;
     refresh(store, 21, at(105)).await;
     // At the end of the grace; after it, while that of the successor goes on.
@@ -205,7 +205,7 @@ async fn ends<S: TokenStore>(store: &S) {
         answer(store.end_family(hash(9))).await.is_none(),
         "`end_family` of an unknown token returns no family",
     );
-    answer(store.create_family(CreateFamily::new(family(1, "ada"), hash(10), 0))).await;
+    begin(store, family(1, "ada"), 10).await;
     refresh(store, 10, at(1)).await;
     // By the used token.
     let ended = answer(store.end_family(hash(10))).await;
@@ -218,7 +218,7 @@ async fn ends<S: TokenStore>(store: &S) {
 
     let families = [(2, "ada", 20), (3, "ada", 30), (4, "bob", 40)];
     for (number, user, token) in families {
-        answer(store.create_family(CreateFamily::new(family(number, user), hash(token), 0))).await;
+        begin(store, family(number, user), token).await;
     }
     let cut = answer(store.revoke(ada_revocation())).await;
     rule(cut.families.len() == 2, "a cut-off of a user returns the families that it ended");
@@ -241,9 +241,9 @@ pub(super) fn ada_revocation() -> Revocation {
 }
 
 async fn purge<S: TokenStore>(store: &S) {
-    answer(store.create_family(CreateFamily::new(family(1, "ada"), hash(1), 0))).await;
+    begin(store, family(1, "ada"), 1).await;
     let longer = Family { expires: at(2000), ..family(2, "ada") };
-    answer(store.create_family(CreateFamily::new(longer.clone(), hash(20), 0))).await;
+    begin(store, longer.clone(), 20).await;
     refresh(store, 1, at(1)).await;
     refresh(store, 20, at(1)).await;
     answer(store.purge(at(999), 100)).await;
@@ -325,8 +325,7 @@ async fn bounds<S: TokenStore>(store: &S) {
 async fn refreshes<S: TokenStore>(store: &Arc<S>) {
     for round in 1..=ROUNDS {
         let token = 10 * round;
-        answer(store.create_family(CreateFamily::new(family(round as u8, "ada"), hash(token), 0)))
-            .await;
+        begin(&**store, family(round as u8, "ada"), token).await;
         let call = |_| -> Call<RefreshOutcome> {
             let store = Arc::clone(store);
             Box::pin(async move { refresh(&*store, token, NOW).await })
@@ -348,8 +347,7 @@ async fn refreshes<S: TokenStore>(store: &Arc<S>) {
 async fn reuses<S: TokenStore>(store: &Arc<S>) {
     for round in 1..=ROUNDS {
         let token = 10 * round;
-        answer(store.create_family(CreateFamily::new(family(round as u8, "ada"), hash(token), 0)))
-            .await;
+        begin(&**store, family(round as u8, "ada"), token).await;
         refresh(&**store, token, NOW).await;
         let call = |_| -> Call<RefreshOutcome> {
             let store = Arc::clone(store);
@@ -365,8 +363,7 @@ async fn reuses<S: TokenStore>(store: &Arc<S>) {
 async fn refresh_and_logout<S: TokenStore>(store: &Arc<S>) {
     for round in 1..=ROUNDS {
         let token = 10 * round;
-        answer(store.create_family(CreateFamily::new(family(round as u8, "ada"), hash(token), 0)))
-            .await;
+        begin(&**store, family(round as u8, "ada"), token).await;
         let (refreshing, ending) = (Arc::clone(store), Arc::clone(store));
         let calls: Vec<Call<()>> = vec![
             Box::pin(async move {

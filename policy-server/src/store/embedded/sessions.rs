@@ -20,7 +20,7 @@ use super::{
 };
 use crate::store::{
     Cas, CreateSession, CutOff, ListSessions, Loaded, RevokeUser, RotateSession, SessionCreated,
-    SessionStore, StoreError, StoreFuture, Summary, TouchSession, UpdateSession,
+    SessionStore, StoreFuture, Summary, TouchSession, UpdateSession,
 };
 
 impl SessionStore for EmbeddedStore {
@@ -37,7 +37,19 @@ impl SessionStore for EmbeddedStore {
     }
 
     fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> StoreFuture<'a, Option<Loaded>> {
-        StoreFuture::ready(self.read_session(key, now))
+        StoreFuture::ready(self.read(|transaction, ended| {
+            let sessions = transaction.open_table(SESSIONS)?;
+            if let Some(record) = living(&sessions, key, now)? {
+                let record = ended.living(record).map(Arc::new);
+                return Ok(record.map(|record| Loaded { record, successor: None }));
+            }
+            let successors = transaction.open_table(SUCCESSORS)?;
+            let Some(key) = successor(&sessions, &successors, key, Some(now))? else {
+                return Ok(None);
+            };
+            let record = living(&sessions, &key, now)?.and_then(|record| ended.living(record));
+            Ok(record.map(|record| Loaded { record: Arc::new(record), successor: Some(key) }))
+        }))
     }
 
     fn update(&self, request: UpdateSession) -> StoreFuture<'_, Cas> {
@@ -58,7 +70,28 @@ impl SessionStore for EmbeddedStore {
     }
 
     fn list<'a>(&'a self, request: ListSessions<'a>) -> StoreFuture<'a, Vec<Summary>> {
-        StoreFuture::ready(self.read_list(request))
+        let ListSessions { user, limit, now } = request;
+        StoreFuture::ready(self.read(|transaction, ended| {
+            let sessions = transaction.open_table(SESSIONS)?;
+            let users = transaction.open_multimap_table(USERS)?;
+            let mut latest = vec![];
+            for key in keys_of(&users, user)? {
+                let key = SessionKey(key);
+                if let Some(record) = living_head(&sessions, &key, now)?
+                    && !ended.includes(&record)
+                {
+                    latest.push((record.last_seen, record.created, record.handle, key));
+                }
+            }
+            latest.sort_unstable_by_key(|(seen, created, handle, _)| {
+                Reverse((*seen, *created, *handle))
+            });
+            let mut summaries = vec![];
+            for (.., key) in latest.iter().take(limit) {
+                summaries.extend(living(&sessions, key, now)?.as_ref().map(Summary::from));
+            }
+            Ok(summaries)
+        }))
     }
 
     fn identity<'a>(
@@ -67,7 +100,13 @@ impl SessionStore for EmbeddedStore {
         handle: Handle,
         now: Timestamp,
     ) -> StoreFuture<'a, Option<Identity>> {
-        StoreFuture::ready(self.read_identity(user, handle, now))
+        StoreFuture::ready(self.read(|transaction, ended| {
+            let sessions = transaction.open_table(SESSIONS)?;
+            let handles = transaction.open_table(HANDLES)?;
+            let found = by_handle(&sessions, &handles, user, handle)?;
+            let record = found.map(|(_, record)| record).filter(|record| !record.is_expired(now));
+            Ok(record.and_then(|record| ended.living(record)?.identity))
+        }))
     }
 
     fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> StoreFuture<'a, bool> {
@@ -116,63 +155,5 @@ impl SessionStore for EmbeddedStore {
 
     fn is_writable(&self) -> bool {
         self.can_write()
-    }
-}
-
-impl EmbeddedStore {
-    fn read_session(&self, key: &SessionKey, now: Timestamp) -> Result<Option<Loaded>, StoreError> {
-        self.read(|transaction, ended| {
-            let sessions = transaction.open_table(SESSIONS)?;
-            if let Some(record) = living(&sessions, key, now)? {
-                let record = ended.living(record).map(Arc::new);
-                return Ok(record.map(|record| Loaded { record, successor: None }));
-            }
-            let successors = transaction.open_table(SUCCESSORS)?;
-            let Some(key) = successor(&sessions, &successors, key, Some(now))? else {
-                return Ok(None);
-            };
-            let record = living(&sessions, &key, now)?.and_then(|record| ended.living(record));
-            Ok(record.map(|record| Loaded { record: Arc::new(record), successor: Some(key) }))
-        })
-    }
-
-    fn read_list(&self, request: ListSessions<'_>) -> Result<Vec<Summary>, StoreError> {
-        let ListSessions { user, limit, now } = request;
-        self.read(|transaction, ended| {
-            let sessions = transaction.open_table(SESSIONS)?;
-            let users = transaction.open_multimap_table(USERS)?;
-            let mut latest = vec![];
-            for key in keys_of(&users, user)? {
-                let key = SessionKey(key);
-                if let Some(record) = living_head(&sessions, &key, now)?
-                    && !ended.includes(&record)
-                {
-                    latest.push((record.last_seen, record.created, record.handle, key));
-                }
-            }
-            latest.sort_unstable_by_key(|(seen, created, handle, _)| {
-                Reverse((*seen, *created, *handle))
-            });
-            let mut summaries = vec![];
-            for (.., key) in latest.iter().take(limit) {
-                summaries.extend(living(&sessions, key, now)?.as_ref().map(Summary::from));
-            }
-            Ok(summaries)
-        })
-    }
-
-    fn read_identity(
-        &self,
-        user: &str,
-        handle: Handle,
-        now: Timestamp,
-    ) -> Result<Option<Identity>, StoreError> {
-        self.read(|transaction, ended| {
-            let sessions = transaction.open_table(SESSIONS)?;
-            let handles = transaction.open_table(HANDLES)?;
-            let found = by_handle(&sessions, &handles, user, handle)?;
-            let record = found.map(|(_, record)| record).filter(|record| !record.is_expired(now));
-            Ok(record.and_then(|record| ended.living(record)?.identity))
-        })
     }
 }

@@ -40,7 +40,21 @@ impl TokenStore for EmbeddedStore {
     }
 
     fn revocations(&self, since: u64) -> StoreFuture<'_, RevocationBatch> {
-        StoreFuture::ready(self.read_revocations(since))
+        StoreFuture::ready(self.read(|transaction, ended| {
+            let sequence =
+                transaction.open_table(SEQUENCE)?.get(0)?.map_or(since, |last| last.value());
+            let rows = transaction.open_table(REVOCATIONS)?;
+            let mut revocations = vec![];
+            for row in rows.range(since.saturating_add(1)..)? {
+                let (place, row) = row?;
+                let revocation = Revocation::decode(row.value());
+                revocations.extend(revocation.map(|revocation| (place.value(), revocation)));
+            }
+            // These have no position yet: each read returns them with the next one.
+            let next = sequence.saturating_add(1);
+            revocations.extend(ended.revocations().iter().map(|one| (next, one.clone())));
+            Ok(RevocationBatch { revocations, sequence })
+        }))
     }
 
     fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> StoreFuture<'_, ()> {
@@ -70,24 +84,4 @@ fn new_token<T: Send + Unpin + 'static>(
     StoreFuture::new(async {
         response.await?.ok_or_else(|| StoreError::new("a refresh token with this hash exists"))
     })
-}
-
-impl EmbeddedStore {
-    fn read_revocations(&self, since: u64) -> Result<RevocationBatch, StoreError> {
-        self.read(|transaction, ended| {
-            let sequence =
-                transaction.open_table(SEQUENCE)?.get(0)?.map_or(since, |last| last.value());
-            let rows = transaction.open_table(REVOCATIONS)?;
-            let mut revocations = vec![];
-            for row in rows.range(since.saturating_add(1)..)? {
-                let (place, row) = row?;
-                let revocation = Revocation::decode(row.value());
-                revocations.extend(revocation.map(|revocation| (place.value(), revocation)));
-            }
-            // These have no position yet: each read returns them with the next one.
-            let next = sequence.saturating_add(1);
-            revocations.extend(ended.revocations().iter().map(|one| (next, one.clone())));
-            Ok(RevocationBatch { revocations, sequence })
-        })
-    }
 }

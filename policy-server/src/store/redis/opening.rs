@@ -7,7 +7,7 @@ use redis::{ErrorKind, RedisError, ServerErrorKind, Value, cmd};
 use super::{
     connection::{Call, Database, Subscription},
     failure::Failure,
-    reply::{Items, as_bytes, as_number},
+    reply::{Items, as_number, as_text},
     url::{Address, Servers},
 };
 use crate::store::StoreError;
@@ -20,7 +20,7 @@ pub(super) async fn prepare(database: &Database) -> Result<Subscription, StoreEr
     let mut problems = Vec::new();
     let mut lacking = Vec::new();
     let info = match database.command(&cmd("INFO")).await {
-        Ok(info) => text(info)?,
+        Ok(info) => as_text(info)?,
         Err(failure) if failure.is_of_rights() => {
             lacking.push(failure.to_string());
             String::new()
@@ -42,7 +42,7 @@ pub(super) async fn prepare(database: &Database) -> Result<Subscription, StoreEr
     });
     match database.run(Call::sessions("lacking")).await {
         Ok(commands) => {
-            let commands = Items::new(commands)?.rest().map(text);
+            let commands = Items::new(commands)?.rest().map(as_text);
             let commands = commands.collect::<Result<Vec<_>, _>>()?;
             if !commands.is_empty() {
                 let prefix = database.address().prefix();
@@ -72,10 +72,6 @@ pub(super) async fn prepare(database: &Database) -> Result<Subscription, StoreEr
         )));
     }
     Ok(subscribed)
-}
-
-fn text(value: Value) -> Result<String, StoreError> {
-    String::from_utf8(as_bytes(value)?).map_err(StoreError::new)
 }
 
 /// `name:value`, a line each.

@@ -74,7 +74,7 @@ pub(super) fn as_array<const N: usize>(value: Value) -> Result<[u8; N], StoreErr
     })
 }
 
-fn as_text(value: Value) -> Result<String, StoreError> {
+pub(super) fn as_text(value: Value) -> Result<String, StoreError> {
     String::from_utf8(as_bytes(value)?).map_err(StoreError::new)
 }
 
