@@ -151,11 +151,8 @@ async fn rotation_and_deletion<S: SessionStore>(store: &Arc<S>) {
         let record = record(round, Some("ada"));
         let calls: Vec<Call<()>> = vec![
             Box::pin(async move {
-                answer(
-                    rotating
-                        .rotate(RotateSession::new(old, new, 1, record, NOW).grace(Some(at(10)))),
-                )
-                .await;
+                let rotation = RotateSession::new(old, new, 1, record, NOW).grace(at(10));
+                answer(rotating.rotate(rotation)).await;
             }),
             Box::pin(async move {
                 rule(answer(deleting.delete(&old)).await, "within the grace `delete` finds all");
@@ -257,10 +254,8 @@ async fn rotation_and_revocation<S: SessionStore>(store: &Arc<S>) {
         for (old, new) in [(first, new), (second, newer)] {
             let (store, record) = (Arc::clone(store), record(round, Some(&user)));
             calls.push(Box::pin(async move {
-                answer(
-                    store.rotate(RotateSession::new(old, new, 1, record, NOW).grace(Some(at(10)))),
-                )
-                .await;
+                let rotation = RotateSession::new(old, new, 1, record, NOW).grace(at(10));
+                answer(store.rotate(rotation)).await;
             }));
         }
         let (revoking, of) = (Arc::clone(store), user.clone());

@@ -1,9 +1,6 @@
 //! The open database, which is closed and opened again after an error of the disk.
 
-use std::{
-    fmt,
-    sync::{PoisonError, RwLock, RwLockReadGuard},
-};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use redb::Database;
 
@@ -61,11 +58,5 @@ impl Current {
 impl InUse<'_> {
     pub(super) fn database(&self) -> Result<&Database, StoreError> {
         self.0.as_ref().ok_or_else(|| StoreError::new("the file is closed after an error"))
-    }
-}
-
-impl fmt::Debug for Current {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Current")
     }
 }

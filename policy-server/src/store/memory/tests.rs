@@ -84,25 +84,15 @@ async fn any_call(store: &MemoryStore, draw: &mut Draw, fresh: u64) {
             if let Some(found) = store.load(&old, NOW).await.unwrap() {
                 let old = found.successor.unwrap_or(old);
                 let version = found.record.version;
-                drop(
-                    store
-                        .rotate(
-                            RotateSession::new(old, new, version, next, NOW)
-                                .grace(grace)
-                                .limit(limit),
-                        )
-                        .await
-                        .unwrap(),
-                );
+                let request = RotateSession::new(old, new, version, next, NOW);
+                store.rotate(request.grace(grace).limit(limit)).await.unwrap();
             }
         }
         6 => drop(store.delete(&old).await.unwrap()),
-        7 => drop(
-            store
-                .revoke_user(RevokeUser::new(user.unwrap_or("ada"), NOW).keep(Some(old)))
-                .await
-                .unwrap(),
-        ),
+        7 => {
+            let request = RevokeUser::new(user.unwrap_or("ada"), NOW).keep(old);
+            store.revoke_user(request).await.unwrap();
+        }
         _ => drop(SessionStore::purge(store, NOW, 10).await.unwrap()),
     }
 }

@@ -193,12 +193,8 @@ async fn a_purge_reads_several_batches_and_keeps_used_sessions() {
     }
     let used = SessionKey([0; 32]);
     let later = NOW.after(Duration::from_secs(60));
-    assert!(
-        store
-            .touch(TouchSession::new(used, later.after(Duration::from_secs(900)), later))
-            .await
-            .unwrap()
-    );
+    let touch = TouchSession::new(used, later.after(Duration::from_secs(900)), later);
+    assert!(store.touch(touch).await.unwrap());
     let due = NOW.after(Duration::from_secs(900));
     assert_eq!(SessionStore::purge(&store, due, 500).await.unwrap(), 500);
     assert_eq!(SessionStore::purge(&store, due, 500).await.unwrap(), 199);

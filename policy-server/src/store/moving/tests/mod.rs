@@ -52,19 +52,9 @@ fn record(number: u64, user: Option<&str>, now: Timestamp) -> Record {
     }
 }
 
-fn moving(first: &impl Clones, other: &impl Clones, phase: Phase) -> Moving {
-    Moving::new(first.shared(), other.shared(), phase, Random::system())
-}
-
-/// Stores whose clones share what they keep.
-trait Clones {
-    fn shared(&self) -> Arc<dyn SessionStore>;
-}
-
-impl<S: SessionStore + Clone> Clones for S {
-    fn shared(&self) -> Arc<dyn SessionStore> {
-        Arc::new(self.clone())
-    }
+/// Of stores whose clones share what they keep.
+fn moving<S: SessionStore + Clone>(first: &S, other: &S, phase: Phase) -> Moving {
+    Moving::new(Arc::new(first.clone()), Arc::new(other.clone()), phase, Random::system())
 }
 
 async fn begin(
