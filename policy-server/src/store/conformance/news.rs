@@ -35,36 +35,32 @@ pub(super) async fn hears(news: &mut NewsReader, expected: &News) -> bool {
     }
 }
 
+/// Reads until the end of this session arrives.
+async fn hears_end(news: &mut NewsReader, number: u32, what: &str) {
+    rule(hears(news, &News::Session(handle(number))).await, what);
+}
+
 pub(super) async fn check_sessions<S: SessionStore>(make: &impl Fn() -> S) {
     let store = open_store(make).await;
     let Some(mut news) = store.news() else { return };
     let one = Some(Limit { sessions: 1, policy: LimitPolicy::EvictOldest });
     create(&*store, 1, record(1, Some("ada"))).await;
     answer(store.delete(&key(1))).await;
-    rule(hears(&mut news, &News::Session(handle(1))).await, "news report a deleted session");
+    hears_end(&mut news, 1, "news report a deleted session").await;
     create(&*store, 2, record(2, Some("ada"))).await;
     answer(store.delete_by_handle("ada", handle(2))).await;
-    rule(
-        hears(&mut news, &News::Session(handle(2))).await,
-        "news report a session that ended by its handle",
-    );
+    hears_end(&mut news, 2, "news report a session that ended by its handle").await;
     create(&*store, 3, record(3, Some("ada"))).await;
     let mut newer = record(4, Some("ada"));
     newer.created = at(1);
     create_limited(&*store, key(4), newer, one).await;
-    rule(
-        hears(&mut news, &News::Session(handle(3))).await,
-        "news report a session that a limit ended",
-    );
+    hears_end(&mut news, 3, "news report a session that a limit ended").await;
     create(&*store, 5, record(5, None)).await;
     let mut newest = record(6, Some("ada"));
     newest.created = at(2);
     let login = RotateSession::new(key(5), key(6), 1, newest, NOW).limit(one);
     answer(store.rotate(login)).await;
-    rule(
-        hears(&mut news, &News::Session(handle(4))).await,
-        "news report a session that a rotation ended",
-    );
+    hears_end(&mut news, 4, "news report a session that a rotation ended").await;
     let cut = RevokeUser::new("ada", NOW).keep(Some(key(6)));
     answer(store.revoke_user(cut)).await;
     let expected = News::SessionsOf { user: "ada".into(), keep: Some(handle(6)) };
@@ -74,10 +70,7 @@ pub(super) async fn check_sessions<S: SessionStore>(make: &impl Fn() -> S) {
     rule(hears(&mut news, &expected).await, "news report a cut-off of a user without sessions");
     let logout = RotateSession::new(key(6), key(7), 2, record(7, None), NOW).ends(handle(6));
     answer(store.rotate(logout)).await;
-    rule(
-        hears(&mut news, &News::Session(handle(6))).await,
-        "news report a session that an anonymous one replaced",
-    );
+    hears_end(&mut news, 6, "news report a session that an anonymous one replaced").await;
     answer(store.revoke_everyone(NOW)).await;
     rule(hears(&mut news, &News::AllSessions).await, "news report a cut-off of everyone");
 }
