@@ -37,13 +37,7 @@ pub(super) fn hash(number: u32) -> TokenHash {
 
 /// A family that expires 1000 s after the suite's time.
 pub(super) fn family(number: u8, user: &str) -> Family {
-    Family {
-        id: [number; 16],
-        identity: identity(user),
-        authenticated: NOW,
-        expires: at(1000),
-        session: None,
-    }
+    Family::new([number; 16], identity(user), NOW, at(1000))
 }
 
 async fn begin<S: TokenStore>(store: &S, family: Family, token: u32) {

@@ -44,32 +44,16 @@ fn hash(byte: u8) -> TokenHash {
     TokenHash([byte; 32])
 }
 
-fn family(byte: u8, user: &str) -> Family {
-    Family {
-        id: [byte; 16],
-        identity: Identity::new(user),
-        authenticated: NOW,
-        expires: NOW.after(60 * MINUTE),
-        session: None,
-    }
-}
-
 /// A family, perhaps in a session, whose request knows no revocation.
 fn begin(byte: u8, user: &str, session: Option<u8>) -> CreateFamily {
-    let mut family = family(byte, user);
+    let mut family = Family::new([byte; 16], Identity::new(user), NOW, NOW.after(60 * MINUTE));
     family.session = session.map(|byte| Handle([byte; 16]));
     CreateFamily::new(family, hash(byte), 0)
 }
 
 fn ticket(user: &str) -> Ticket {
-    Ticket {
-        identity: Identity::new(user),
-        authenticated: None,
-        session: Some(Handle([1; 16])),
-        token: None,
-        cut_offs: 0,
-        expires: NOW.after(MINUTE),
-    }
+    let session = Some(Handle([1; 16]));
+    Ticket { session, ..Ticket::new(Identity::new(user), NOW.after(MINUTE)) }
 }
 
 /// Submits an operation and ignores its result.
