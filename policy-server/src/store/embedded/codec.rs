@@ -369,17 +369,14 @@ impl Row for Ticket {
     }
 
     fn read(from: &mut Reader<'_>) -> Option<Self> {
-        let identity = from.identity()?;
-        let authenticated = from.option(Reader::time)?;
-        let session = from.option(|from| from.array().map(Handle))?;
-        let token = from.option(|from| Some((from.text()?, from.time()?)))?;
-        let cut_offs = from.number()?;
-        let mut ticket = Self::new(identity, from.time()?);
-        ticket.cut_offs = cut_offs;
-        ticket.authenticated = authenticated;
-        ticket.session = session;
-        ticket.token = token;
-        Some(ticket)
+        Some(Self {
+            identity: from.identity()?,
+            authenticated: from.option(Reader::time)?,
+            session: from.option(|from| from.array().map(Handle))?,
+            token: from.option(|from| Some((from.text()?, from.time()?)))?,
+            cut_offs: from.number()?,
+            expires: from.time()?,
+        })
     }
 
     fn identity(&self) -> Option<&Identity> {

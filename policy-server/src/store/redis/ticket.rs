@@ -40,25 +40,17 @@ pub(super) fn write(ticket: &Ticket) -> Result<Vec<u8>, StoreError> {
 
 pub(super) fn read(value: &[u8]) -> Result<Ticket, StoreError> {
     let stored: TicketRecord<'_> = serde_json::from_slice(value).map_err(StoreError::new)?;
-    let TicketRecord {
-        user,
-        roles,
-        scopes,
-        tenant,
-        authenticated,
-        session,
-        token,
-        cut_offs,
-        expires,
-    } = stored;
-    let mut identity = Identity::new(user).roles(roles.into_owned()).scopes(scopes.into_owned());
-    identity.tenant = tenant.map(|tenant| tenant.into_owned().into());
-    let mut ticket = Ticket::new(identity, time_of(expires));
-    ticket.authenticated = authenticated.map(time_of);
-    ticket.session = session.map(Handle);
-    ticket.token = token.map(|(id, expires)| (id.into(), time_of(expires)));
-    ticket.cut_offs = cut_offs;
-    Ok(ticket)
+    let (roles, scopes) = (stored.roles.into_owned(), stored.scopes.into_owned());
+    let mut identity = Identity::new(stored.user).roles(roles).scopes(scopes);
+    identity.tenant = stored.tenant.map(|tenant| tenant.into_owned().into());
+    Ok(Ticket {
+        identity,
+        authenticated: stored.authenticated.map(time_of),
+        session: stored.session.map(Handle),
+        token: stored.token.map(|(id, expires)| (id.into(), time_of(expires))),
+        cut_offs: stored.cut_offs,
+        expires: time_of(stored.expires),
+    })
 }
 
 #[cfg(test)]
