@@ -38,11 +38,16 @@ pub(crate) fn record(number: u64, user: Option<&str>) -> Record {
     }
 }
 
+/// Creates a session under the key with this number.
+pub(crate) async fn create(store: &impl SessionStore, number: u64, record: Record) {
+    let request = CreateSession::new(key(number), record, NOW);
+    assert_eq!(store.create(request).await.unwrap(), SessionCreated::Done { evicted: vec![] });
+}
+
 /// A session, a family and a ticket of a user without a tenant.
 pub(crate) async fn write_without_tenant(store: &(impl SessionStore + TokenStore)) {
     SessionStore::open(store).await.unwrap();
-    let create = CreateSession::new(key(1), record(1, Some("ada")), NOW);
-    assert_eq!(store.create(create).await.unwrap(), SessionCreated::Done { evicted: vec![] });
+    create(store, 1, record(1, Some("ada"))).await;
     let family = CreateFamily::new(family_without_tenant(), TokenHash([1; 32]), 0);
     assert!(store.create_family(family).await.unwrap());
     store.put_ticket(TokenHash([2; 32]), ticket_without_tenant()).await.unwrap();
@@ -118,13 +123,11 @@ async fn race(one: &impl SessionStore, two: &impl SessionStore, number: u64) -> 
 pub(crate) async fn one_handle_ends_all<S: SessionStore>(store: &S) {
     let handle = record(1, None).handle;
     for number in [1, 2] {
-        let create = CreateSession::new(key(number), record(1, Some("ada")), NOW);
-        assert_eq!(store.create(create).await.unwrap(), SessionCreated::Done { evicted: vec![] });
+        create(store, number, record(1, Some("ada"))).await;
     }
     assert!(store.delete(&key(2)).await.unwrap());
     assert!(store.identity("ada", handle, NOW).await.unwrap().is_some());
-    let create = CreateSession::new(key(3), record(1, Some("ada")), NOW);
-    assert_eq!(store.create(create).await.unwrap(), SessionCreated::Done { evicted: vec![] });
+    create(store, 3, record(1, Some("ada"))).await;
     assert!(!store.delete_by_handle("bob", handle).await.unwrap());
     assert!(store.delete_by_handle("ada", handle).await.unwrap());
     for number in [1, 3] {

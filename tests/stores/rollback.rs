@@ -5,15 +5,14 @@
 //! gives out a second time.
 
 use policy_server::store::{
-    Cas, CreateSession, ERA, Revocation, RevokeUser, RotateSession, SessionStore, TokenStore,
-    conformance,
+    Cas, ERA, Revocation, RevokeUser, RotateSession, SessionStore, TokenStore, conformance,
 };
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use crate::{
     origins,
-    records::{NOW, key, record},
+    records::{NOW, create, key, record},
     site::{Instance, OWN, are_held, go_on, until},
 };
 
@@ -189,8 +188,7 @@ where
     let store = open(&way.url());
     SessionStore::open(&store).await.unwrap();
     let revoke = || Revocation::User { user: "ada".into(), before: 5 };
-    let create = CreateSession::new(key(1), record(1, Some("ada")), NOW);
-    store.create(create).await.unwrap();
+    create(&store, 1, record(1, Some("ada"))).await;
     store.revoke_user(RevokeUser::new("bob", NOW)).await.unwrap();
     store.revoke(revoke()).await.unwrap();
     assert!(store.load(&key(1), NOW).await.unwrap().is_some());
@@ -239,8 +237,7 @@ async fn a_loss_of_ends_is_noticed<S: SessionStore>(
     let (one, two) = (open(&way.url()), open(&way.url()));
     for (number, store) in [(1, &one), (2, &two)] {
         store.open().await.unwrap();
-        let create = CreateSession::new(key(number), record(number, Some("ada")), NOW);
-        store.create(create).await.unwrap();
+        create(store, number, record(number, Some("ada"))).await;
         assert_eq!(store.cut_offs().await.unwrap(), 0);
     }
     way.save().await;
@@ -270,8 +267,7 @@ pub(crate) async fn counts_of_processes_that_are_gone_are_removed<S: SessionStor
         store
     };
     let end_one = async |store: &S, number: u64| {
-        let create = CreateSession::new(key(number), record(number, Some("ada")), NOW);
-        store.create(create).await.unwrap();
+        create(store, number, record(number, Some("ada"))).await;
         assert!(store.delete(&key(number)).await.unwrap());
         store.cut_offs().await.unwrap()
     };

@@ -19,9 +19,8 @@ use std::{
 
 use policy_core::session::Identity;
 use policy_server::store::{
-    AnonymousLimit, Cas, CreateFamily, CreateSession, Family, PostgresStore, Refresh,
-    RefreshOutcome, Revocation, RotateSession, SessionCreated, SessionStore, TokenHash, TokenStore,
-    UpdateSession, conformance,
+    AnonymousLimit, Cas, CreateFamily, Family, PostgresStore, Refresh, RefreshOutcome, Revocation,
+    RotateSession, SessionStore, TokenHash, TokenStore, UpdateSession, conformance,
 };
 use policy_tests::postgres::Postgres;
 use tokio::task::JoinHandle;
@@ -29,7 +28,7 @@ use tokio::task::JoinHandle;
 use super::{
     histories::are_in_order,
     pair::Pair,
-    records::{NOW, key, races, record},
+    records::{NOW, create, key, races, record},
     site::{Instance, until},
 };
 
@@ -121,7 +120,7 @@ async fn few_sessions_are_counted_and_many_are_estimated() {
     let url = server.schema();
     let store = PostgresStore::new(&*url);
     SessionStore::open(&store).await.unwrap();
-    store_of_user(&store).await;
+    create(&store, 1000, record(0, Some("ada"))).await;
     assert_eq!(store.count(NOW).await.unwrap(), Some(1));
     let schema = url.split_once("schema=").unwrap().1;
     let many = format!(
@@ -153,7 +152,7 @@ async fn anonymous_sessions_are_bounded_whichever_instance_began_them() {
     };
     for number in 0..600 {
         let store = &stores[number as usize % 2];
-        store.create(CreateSession::new(key(number), record(number, None), NOW)).await.unwrap();
+        create(store, number, record(number, None)).await;
     }
     // A hundredth of 200 for each instance.
     let (sessions, _) = count().await;
@@ -167,10 +166,9 @@ async fn anonymous_sessions_are_bounded_whichever_instance_began_them() {
     let (_, bytes) = count().await;
     assert!((500..=1000 + 2 * 60).contains(&bytes), "{bytes}");
     // Sessions of users are not counted.
-    store_of_user(&stores[0]).await;
+    create(&stores[0], 1000, record(0, Some("ada"))).await;
     for number in 2000..2300 {
-        let create = CreateSession::new(key(number), record(number, None), NOW);
-        stores[0].create(create).await.unwrap();
+        create(&stores[0], number, record(number, None)).await;
     }
     assert!(stores[1].load(&key(1000), NOW).await.unwrap().is_some());
 }
@@ -189,8 +187,7 @@ async fn sessions_that_are_loaded_at_the_same_time_share_a_statement() {
     let store = Arc::new(PostgresStore::new(&*url));
     SessionStore::open(&*store).await.unwrap();
     for number in 0..SESSIONS {
-        let create = CreateSession::new(key(number), record(number, Some("ada")), NOW);
-        store.create(create).await.unwrap();
+        create(&*store, number, record(number, Some("ada"))).await;
     }
     let moved = RotateSession::new(key(7), key(1007), 1, record(7, Some("ada")), NOW)
         .grace(NOW.after(Duration::from_secs(10)));
@@ -274,7 +271,7 @@ async fn dead_sessions_of_a_large_table_go_part_by_part() {
     let schema = url.split_once("schema=").unwrap().1;
     let store = PostgresStore::new(&*url);
     SessionStore::open(&store).await.unwrap();
-    store_of_user(&store).await;
+    create(&store, 1000, record(0, Some("ada"))).await;
     // Four to a page.
     let copies = format!(
         "INSERT INTO {schema}.sessions SELECT sha256(n::text::bytea), handle, user_id, roles, scopes, epoch, \
@@ -301,9 +298,4 @@ async fn dead_sessions_of_a_large_table_go_part_by_part() {
     assert_eq!(first.0 + second.0 + 100 + rest as i64, 9000);
     assert_eq!(SessionStore::purge(&store, NOW, 1).await.unwrap(), 0);
     assert!(store.load(&key(1000), NOW).await.unwrap().is_some());
-}
-
-async fn store_of_user(store: &PostgresStore) {
-    let create = CreateSession::new(key(1000), record(0, Some("ada")), NOW);
-    assert_eq!(store.create(create).await.unwrap(), SessionCreated::Done { evicted: vec![] });
 }

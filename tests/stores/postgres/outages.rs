@@ -92,8 +92,7 @@ async fn a_trim_that_fails_fails_no_change_and_is_repeated() {
     SessionStore::open(&store).await.unwrap();
     let begin = async |number, bytes| {
         let record = Record { data: vec![b'x'; bytes].into(), ..record(number, None) };
-        let begun = store.create(CreateSession::new(key(number), record, NOW)).await.unwrap();
-        assert_eq!(begun, SessionCreated::Done { evicted: vec![] });
+        create(&store, number, record).await;
     };
     begin(1, 150).await;
     let client = server.client().await;

@@ -26,7 +26,7 @@ use policy_tests::redis::Redis;
 use super::{
     histories::are_in_order,
     pair::Pair,
-    records::{NOW, key, races, record},
+    records::{NOW, create, key, races, record},
     site::Instance,
 };
 
@@ -132,11 +132,10 @@ async fn anonymous_sessions_are_bounded_whichever_instance_began_them() {
         SessionStore::open(store).await.unwrap();
     }
     // Sessions of users are not counted.
-    let of_ada = CreateSession::new(key(1000), record(0, Some("ada")), NOW);
-    stores[0].create(of_ada).await.unwrap();
+    create(&stores[0], 1000, record(0, Some("ada"))).await;
     for number in 0..600 {
         let store = &stores[number as usize % 2];
-        store.create(CreateSession::new(key(number), record(number, None), NOW)).await.unwrap();
+        create(store, number, record(number, None)).await;
     }
     let living = async || {
         let mut living = Vec::new();
@@ -164,7 +163,7 @@ async fn anonymous_sessions_are_bounded_whichever_instance_began_them() {
     for number in [700, 701] {
         let mut large = record(number, None);
         large.data = vec![b'x'; 50].into();
-        stores[1].create(CreateSession::new(key(number), large, NOW)).await.unwrap();
+        create(&stores[1], number, large).await;
     }
     assert_eq!(living().await, Vec::from_iter(580..598));
     assert!(stores[1].load(&key(1000), NOW).await.unwrap().is_some());
