@@ -52,7 +52,7 @@ fn record(number: u64, user: Option<&str>, now: Timestamp) -> Record {
     }
 }
 
-/// Of stores whose clones share what they keep.
+/// Stores as one, whose clones share what they keep.
 fn moving<S: SessionStore + Clone>(first: &S, other: &S, phase: Phase) -> Moving {
     Moving::new(Arc::new(first.clone()), Arc::new(other.clone()), phase, Random::system())
 }
