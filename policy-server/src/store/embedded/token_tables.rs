@@ -185,12 +185,8 @@ impl<'t> TokenTables<'t> {
     ) -> Result<Vec<[u8; 16]>, redb::Error> {
         let mut ended = vec![];
         for id in self.families.keys_of(user)? {
-            if session.is_some()
-                && self.family(&id)?.is_some_and(|family| family.session != session)
-            {
-                continue;
-            }
             match self.family(&id)? {
+                Some(family) if session.is_some() && family.session != session => continue,
                 Some(family) => self.remove_family(&family)?,
                 // Written by a later release.
                 None => drop(self.families.remove(&id, Some(user))?),
