@@ -23,16 +23,10 @@ use super::{
 };
 use crate::store::{Family, Revocation, RevokeUser, StoreError, TokenHash};
 
-/// The most endings that are kept. Above that, reads fail until the endings are written: otherwise
-/// a session could be loaded although it ended.
-const MOST: Bounds = Bounds { endings: 100_000, bytes: 16 * 1024 * 1024 };
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Bounds {
-    endings: usize,
-    /// The sum of all names.
-    bytes: usize,
-}
+/// The most endings that are kept, and bytes of their names. Above either, reads fail until the endings
+/// are written: otherwise a session could be loaded although it ended.
+const MOST: usize = 100_000;
+const MOST_BYTES: usize = 16 * 1024 * 1024;
 
 /// Something that takes rights away, with what is needed to do it again.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -54,11 +48,11 @@ pub(super) enum Ending {
 }
 
 /// The kept endings.
+#[derive(Default)]
 pub(super) struct KeptEndings {
-    /// Whether no ending is kept: nearly always.
-    is_empty: AtomicBool,
+    /// Whether any ending is kept: nearly never.
+    has_endings: AtomicBool,
     state: RwLock<State>,
-    most: Bounds,
 }
 
 #[derive(Default)]
@@ -86,14 +80,10 @@ struct State {
 pub(super) struct EndedView<'a>(Option<RwLockReadGuard<'a, State>>);
 
 impl KeptEndings {
-    pub(super) fn new(most: Bounds) -> Self {
-        Self { is_empty: AtomicBool::new(true), state: RwLock::default(), most }
-    }
-
     /// The kept endings. They do not change while this exists, so that a read which begins after
     /// this call sees each ending here or in the database.
     pub(super) fn view(&self) -> Result<EndedView<'_>, StoreError> {
-        if self.is_empty.load(Ordering::Acquire) {
+        if !self.has_endings.load(Ordering::Acquire) {
             return Ok(EndedView(None));
         }
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
@@ -112,14 +102,14 @@ impl KeptEndings {
         if state.known.contains(&ending) {
             return;
         }
-        if state.endings.len() >= self.most.endings || state.bytes > self.most.bytes {
+        if state.endings.len() >= MOST || state.bytes > MOST_BYTES {
             state.is_full = true;
             return;
         }
         state.bytes += ending.size();
         state.known.insert(ending.clone());
         state.endings.push(ending);
-        self.is_empty.store(false, Ordering::Release);
+        self.has_endings.store(true, Ordering::Release);
         if let Some(database) = database {
             // If this fails, reads are refused until it succeeds.
             let _ = state.resolve(database);
@@ -140,17 +130,11 @@ impl KeptEndings {
     pub(super) fn forget(&self) {
         let mut state = self.write();
         *state = State::default();
-        self.is_empty.store(true, Ordering::Release);
+        self.has_endings.store(false, Ordering::Release);
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, State> {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Default for KeptEndings {
-    fn default() -> Self {
-        Self::new(MOST)
     }
 }
 
