@@ -105,6 +105,21 @@ impl<S> App<S> {
     }
 }
 
+/// The requests of a client with one of these methods.
+macro_rules! requests {
+    ($($(#[$doc:meta])* $name:ident: $method:ident;)*) => { $(
+        $(#[$doc])*
+        ///
+        /// # Panics
+        ///
+        /// As [`request`](Self::request).
+        #[track_caller]
+        pub fn $name(&self, path: &str) -> TestRequest {
+            self.request(Method::$method, path)
+        }
+    )* };
+}
+
 impl TestClient {
     /// A client of `service`, whose requests are for `host`.
     pub fn new<T>(service: T, host: impl Into<String>) -> Self
@@ -151,7 +166,7 @@ impl TestClient {
     pub fn page(&self, address: &str) -> TestPage {
         let origin = self.origin();
         let net = Network::new().host(&origin, self.service.clone());
-        TestPage::new(&self.browser, address, net, origin, self.app.clone())
+        TestPage { tab: self.browser.open(address), net, origin, app: self.app.clone() }
     }
 
     /// A client of the same service whose pages are in a new browser, for another user.
@@ -170,84 +185,23 @@ impl TestClient {
         }
     }
 
-    /// A GET request for a path, with its query if it has one.
-    ///
-    /// # Panics
-    ///
-    /// As [`request`](Self::request).
-    #[track_caller]
-    pub fn get(&self, path: &str) -> TestRequest {
-        self.request(Method::GET, path)
-    }
-
-    /// A POST request.
-    ///
-    /// # Panics
-    ///
-    /// As [`request`](Self::request).
-    #[track_caller]
-    pub fn post(&self, path: &str) -> TestRequest {
-        self.request(Method::POST, path)
-    }
-
-    /// A PUT request.
-    ///
-    /// # Panics
-    ///
-    /// As [`request`](Self::request).
-    #[track_caller]
-    pub fn put(&self, path: &str) -> TestRequest {
-        self.request(Method::PUT, path)
-    }
-
-    /// A PATCH request.
-    ///
-    /// # Panics
-    ///
-    /// As [`request`](Self::request).
-    #[track_caller]
-    pub fn patch(&self, path: &str) -> TestRequest {
-        self.request(Method::PATCH, path)
-    }
-
-    /// A QUERY request (RFC 10008): the path, and the query as the body.
-    ///
-    /// # Panics
-    ///
-    /// As [`request`](Self::request).
-    #[track_caller]
-    pub fn query(&self, path: &str) -> TestRequest {
-        self.request(Method::QUERY, path)
-    }
-
-    /// A DELETE request.
-    ///
-    /// # Panics
-    ///
-    /// As [`request`](Self::request).
-    #[track_caller]
-    pub fn delete(&self, path: &str) -> TestRequest {
-        self.request(Method::DELETE, path)
-    }
-
-    /// A HEAD request.
-    ///
-    /// # Panics
-    ///
-    /// As [`request`](Self::request).
-    #[track_caller]
-    pub fn head(&self, path: &str) -> TestRequest {
-        self.request(Method::HEAD, path)
-    }
-
-    /// An OPTIONS request.
-    ///
-    /// # Panics
-    ///
-    /// As [`request`](Self::request).
-    #[track_caller]
-    pub fn options(&self, path: &str) -> TestRequest {
-        self.request(Method::OPTIONS, path)
+    requests! {
+        /// A GET request for a path, with its query if it has one.
+        get: GET;
+        /// A POST request.
+        post: POST;
+        /// A PUT request.
+        put: PUT;
+        /// A PATCH request.
+        patch: PATCH;
+        /// A QUERY request (RFC 10008): the path, and the query as the body.
+        query: QUERY;
+        /// A DELETE request.
+        delete: DELETE;
+        /// A HEAD request.
+        head: HEAD;
+        /// An OPTIONS request.
+        options: OPTIONS;
     }
 
     /// A request for any target: a path with or without a query, an absolute URI, or `*`.

@@ -13,7 +13,7 @@ use policy_core::{
 };
 use serde::Serialize;
 
-use super::{Browser, Fetched, Network, Tab};
+use super::{Fetched, Network, Tab};
 use crate::{
     auth::session::{PresentedSession, RequestSession},
     pipeline::service::AppService,
@@ -67,26 +67,14 @@ use crate::{
 /// ```
 #[derive(Clone, Debug)]
 pub struct TestPage {
-    tab: Tab,
-    net: Network,
+    pub(super) tab: Tab,
+    pub(super) net: Network,
     /// The origin of the app.
-    origin: String,
-    app: Option<AppService>,
-    browser: Browser,
+    pub(super) origin: String,
+    pub(super) app: Option<AppService>,
 }
 
 impl TestPage {
-    #[track_caller]
-    pub(super) fn new(
-        browser: &Browser,
-        address: &str,
-        net: Network,
-        origin: String,
-        app: Option<AppService>,
-    ) -> Self {
-        Self { tab: browser.open(address), net, origin, app, browser: browser.clone() }
-    }
-
     /// A GET request for a path of the app, with its query if it has one.
     pub fn get(&self, path: &str) -> PageRequest {
         self.request("GET", path)
@@ -153,7 +141,7 @@ impl TestPage {
             page: Some(self.tab.page().clone()),
             fetch: fetch.cache(CacheMode::NoStore),
         };
-        let (_, outputs) = self.browser.look(|state| step(state.clone(), event));
+        let (_, outputs) = self.tab.browser.look(|state| step(state.clone(), event));
         let request = outputs.into_iter().find_map(|output| match output {
             Output::Request { request, .. } => Some(request),
             Output::Done { .. } => None,

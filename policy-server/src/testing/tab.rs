@@ -24,7 +24,7 @@ use super::{Browser, Fetched, Network, browser::address_of};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Tab {
-    browser: Browser,
+    pub(super) browser: Browser,
     page: Page,
 }
 
