@@ -111,9 +111,7 @@ impl Problem {
         let title = member("detail").or_else(|| member("title"))?.to_owned();
         Some(Self { code, title })
     }
-}
 
-impl Problem {
     /// The code in a header of a server in the development profile, for a response without a body, such
     /// as one to HEAD.
     fn from_server_timing(response: &ServerResponse) -> Option<Self> {

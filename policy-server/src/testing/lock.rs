@@ -9,10 +9,7 @@ use policy_manifest::{Acceptance, Lock, Manifest, Sources, Update};
 
 #[cfg(feature = "openapi")]
 use super::document;
-use super::{
-    lints::{self, LintError},
-    rules::{self, RulesTestError},
-};
+use super::{lints::LintError, rules::RulesTestError};
 #[cfg(feature = "openapi")]
 use crate::build::openapi::DocumentSource;
 use crate::{app::AppParts, build};
@@ -136,48 +133,14 @@ impl LockTest {
 
     /// Compares the policy with the lock file, and writes it below the target folder for
     /// `cargo policy`.
-    ///
-    /// # Panics
-    ///
-    /// If they differ.
-    #[track_caller]
-    #[expect(clippy::panic, reason = "a test fails so")]
-    pub(crate) fn check(&self, subject: Subject) {
+    pub(super) fn check(&self, subject: Subject) -> Result<(), LockError> {
         let mode = match (env::var("POLICY_LOCK").as_deref(), env::var_os("CI")) {
             (Ok("update"), _) => Mode::Update,
             (_, Some(_)) => Mode::Ci,
             (_, None) => Mode::Check,
         };
-        let done = self.leave(subject).and_then(|()| self.compare(&lock_file(subject), mode));
-        if let Err(error) = done {
-            panic!("{error}");
-        }
-    }
-
-    /// Runs the lints on the policy, except for findings that the lock file suppresses.
-    ///
-    /// # Panics
-    ///
-    /// If anything has to be corrected.
-    #[track_caller]
-    #[expect(clippy::panic, reason = "a test fails so")]
-    pub(crate) fn lint(&self, subject: Subject) {
-        if let Err(error) = lints::check(&self.manifest, subject) {
-            panic!("{error}");
-        }
-    }
-
-    /// Checks the policy by the rules beside the lock file.
-    ///
-    /// # Panics
-    ///
-    /// If a rule is violated or has an error, or the rules cannot be read or checked.
-    #[track_caller]
-    #[expect(clippy::panic, reason = "a test fails so")]
-    pub(crate) fn check_rules(&self, subject: Subject) {
-        if let Err(error) = rules::check(&self.manifest, &self.sources, subject) {
-            panic!("{error}");
-        }
+        self.leave(subject)?;
+        self.compare(&lock_file(subject), mode)
     }
 
     /// Compares the OpenAPI document of the app with `openapi.json` beside the lock file, if there is
@@ -336,6 +299,18 @@ mod tests {
         result.unwrap_err().to_string()
     }
 
+    /// Writes a lock file of the closed app that accepts the open one, in this name.
+    fn accept(file: &Path, who: &str, why: &str) {
+        app(routes![closed]).compare(file, Mode::Check).unwrap();
+        let refused = words(app(routes![open]).compare(file, Mode::Update));
+        let line = refused.lines().find(|line| line.contains("\"who\"")).unwrap();
+        let signed = format!("\"who\":\"{who}\",\"why\":\"{why}\"");
+        let line = line.replace("\"who\":\"\",\"why\":\"\"", &signed);
+        let text = fs::read_to_string(file).unwrap();
+        let accepted = format!("\"accepted\": [{line}],\n  \"routes\"");
+        fs::write(file, text.replacen("\"routes\"", &accepted, 1)).unwrap();
+    }
+
     /// As in a volume that was made before cargo used it.
     #[test]
     fn a_target_folder_that_cargo_did_not_make_is_found() {
@@ -372,13 +347,7 @@ mod tests {
     #[test]
     fn updates_take_over_an_opening_change_with_its_accepted_line() {
         let (_folder, file) = lock();
-        app(routes![closed]).compare(&file, Mode::Check).unwrap();
-        let refused = words(app(routes![open]).compare(&file, Mode::Update));
-        let line = refused.lines().find(|line| line.contains("\"who\"")).unwrap();
-        let line = line.replace("\"who\":\"\",\"why\":\"\"", "\"who\":\"ada\",\"why\":\"launch\"");
-        let text = fs::read_to_string(&file).unwrap();
-        let accepted = format!("\"accepted\": [{line}],\n  \"routes\"");
-        fs::write(&file, text.replacen("\"routes\"", &accepted, 1)).unwrap();
+        accept(&file, "ada", "launch");
         app(routes![open]).compare(&file, Mode::Update).unwrap();
         app(routes![open]).compare(&file, Mode::Ci).unwrap();
         assert!(fs::read_to_string(&file).unwrap().contains("launch"));
@@ -387,13 +356,7 @@ mod tests {
     #[test]
     fn an_acceptance_in_advance_is_refused() {
         let (_folder, file) = lock();
-        app(routes![closed]).compare(&file, Mode::Check).unwrap();
-        let refused = words(app(routes![open]).compare(&file, Mode::Update));
-        let line = refused.lines().find(|line| line.contains("\"who\"")).unwrap();
-        let line = line.replace("\"who\":\"\",\"why\":\"\"", "\"who\":\"eve\",\"why\":\"later\"");
-        let text = fs::read_to_string(&file).unwrap();
-        let accepted = format!("\"accepted\": [{line}],\n  \"routes\"");
-        fs::write(&file, text.replacen("\"routes\"", &accepted, 1)).unwrap();
+        accept(&file, "eve", "later");
         for mode in [Mode::Check, Mode::Ci] {
             let refused = words(app(routes![closed]).compare(&file, mode));
             assert!(refused.contains("in advance") && refused.contains("eve"), "{refused}");
@@ -405,12 +368,7 @@ mod tests {
     #[test]
     fn an_acceptance_without_a_name_is_refused_in_every_mode() {
         let (_folder, file) = lock();
-        app(routes![closed]).compare(&file, Mode::Check).unwrap();
-        let refused = words(app(routes![open]).compare(&file, Mode::Update));
-        let line = refused.lines().find(|line| line.contains("\"who\"")).unwrap();
-        let text = fs::read_to_string(&file).unwrap();
-        let accepted = format!("\"accepted\": [{line}],\n  \"routes\"");
-        fs::write(&file, text.replacen("\"routes\"", &accepted, 1)).unwrap();
+        accept(&file, "", "");
         for mode in [Mode::Check, Mode::Ci, Mode::Update] {
             let refused = words(app(routes![open]).compare(&file, mode));
             let missing = "the acceptance of `GET /orders` has an empty `who`: write into its line";

@@ -369,11 +369,7 @@ mod tests {
                     }
                     end => Ok(end),
                 };
-                let found = exchange.blocked().ok_or_else(|| exchange.end().clone());
-                let found = match found {
-                    Ok(blocked) => Err(blocked),
-                    Err(end) => Ok(end),
-                };
+                let found = exchange.blocked().map_or_else(|| Ok(exchange.end().clone()), Err);
                 assert_eq!(found, expected, "{exchange}");
                 swapped += u32::from(*exchange.stand_in.origin != *exchange.page());
                 blocked += u32::from(expected.is_err());

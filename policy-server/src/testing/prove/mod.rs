@@ -18,7 +18,7 @@ mod tally;
 
 use std::{
     env,
-    fmt::Write as _,
+    fmt::{Display, Write as _},
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     thread,
     time::{Duration, Instant},
@@ -35,7 +35,11 @@ use crate::{
     app::{App, AppParts, policies::Policies},
     base::{clock::Clock, error::Error},
     pipeline::service::AppService,
-    testing::lock::{LockTest, Subject},
+    testing::{
+        lints,
+        lock::{LockTest, Subject},
+        rules,
+    },
 };
 use declared::DeclaredApp;
 use equivalence_classes::Path;
@@ -134,7 +138,7 @@ impl Proof {
     /// If it is not.
     #[track_caller]
     pub fn check_lock(&self, subject: Subject) {
-        self.lock.check(subject);
+        assert_ok(self.lock.check(subject));
     }
 
     /// Asserts that the lints find no problem in the policy, except those that the lock file
@@ -145,7 +149,7 @@ impl Proof {
     /// If there is a finding that has to be corrected.
     #[track_caller]
     pub fn check_lints(&self, subject: Subject) {
-        self.lock.lint(subject);
+        assert_ok(lints::check(&self.lock.manifest, subject));
     }
 
     /// Asserts that the policy keeps to the rules in `policy.rules` beside the lock file, if there is
@@ -156,7 +160,7 @@ impl Proof {
     /// If a rule is violated or has an error, or the rules cannot be read or checked.
     #[track_caller]
     pub fn check_rules(&self, subject: Subject) {
-        self.lock.check_rules(subject);
+        assert_ok(rules::check(&self.lock.manifest, &self.lock.sources, subject));
     }
 
     /// Asserts that the OpenAPI document of the app is the one in `openapi.json` beside the lock file, if
@@ -227,6 +231,14 @@ impl Proof {
     pub fn caveats(&self, law: Law) -> Vec<String> {
         let routes = self.declared.routes.iter();
         routes.flat_map(|route| (law.spec().caveats)(&self.declared, route)).collect()
+    }
+}
+
+#[track_caller]
+#[expect(clippy::panic, reason = "a test fails so")]
+fn assert_ok(result: Result<(), impl Display>) {
+    if let Err(error) = result {
+        panic!("{error}");
     }
 }
 
