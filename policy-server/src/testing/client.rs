@@ -384,12 +384,8 @@ impl TestResponse {
     ///
     /// If it is not UTF-8.
     #[track_caller]
-    #[expect(clippy::panic, reason = "a panic shows the response to the test")]
     pub fn text(&self) -> String {
-        match std::str::from_utf8(&self.body) {
-            Ok(text) => text.to_owned(),
-            Err(error) => panic!("the body is not UTF-8: {error}"),
-        }
+        text("body", &self.body).to_owned()
     }
 
     /// The body read as JSON.
@@ -398,14 +394,30 @@ impl TestResponse {
     ///
     /// If it is not JSON, or of another shape.
     #[track_caller]
-    #[expect(clippy::panic, reason = "a panic shows the response to the test")]
     pub fn json<T: DeserializeOwned>(&self) -> T {
-        match serde_json::from_slice(&self.body) {
-            Ok(value) => value,
-            Err(error) => {
-                let body = String::from_utf8_lossy(&self.body);
-                panic!("the body is not the expected JSON: {error}\n{body}")
-            }
+        json("body", &self.body)
+    }
+}
+
+/// What a test receives, as text.
+#[track_caller]
+#[expect(clippy::panic, reason = "a panic shows the response to the test")]
+pub(super) fn text<'a>(what: &str, bytes: &'a [u8]) -> &'a str {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => panic!("the {what} is not UTF-8: {error}"),
+    }
+}
+
+/// What a test receives, read as JSON.
+#[track_caller]
+#[expect(clippy::panic, reason = "a panic shows the response to the test")]
+pub(super) fn json<T: DeserializeOwned>(what: &str, bytes: &[u8]) -> T {
+    match serde_json::from_slice(bytes) {
+        Ok(value) => value,
+        Err(error) => {
+            let text = String::from_utf8_lossy(bytes);
+            panic!("the {what} is not the expected JSON: {error}\n{text}")
         }
     }
 }

@@ -6,7 +6,11 @@ use policy_browser::{
 };
 use serde::de::DeserializeOwned;
 
-use super::{Browser, Tab, console};
+use super::{
+    Browser, Tab,
+    client::{json, text},
+    console,
+};
 use crate::pipeline::explain::RouteFinding;
 
 /// The result of a load as the page sees it: without what the browser hides.
@@ -112,12 +116,8 @@ impl Fetched {
     ///
     /// As [`response`](Self::response), and if it is not UTF-8.
     #[track_caller]
-    #[expect(clippy::panic, reason = "a panic shows the response to the test")]
     pub fn text(&self) -> &str {
-        match std::str::from_utf8(&self.response().body) {
-            Ok(text) => text,
-            Err(error) => panic!("the content is not UTF-8: {error}"),
-        }
+        text("content", &self.response().body)
     }
 
     /// The content read as JSON.
@@ -126,16 +126,8 @@ impl Fetched {
     ///
     /// As [`response`](Self::response), and if it is not JSON, or of another shape.
     #[track_caller]
-    #[expect(clippy::panic, reason = "a panic shows the response to the test")]
     pub fn json<T: DeserializeOwned>(&self) -> T {
-        let response = self.response();
-        match serde_json::from_slice(&response.body) {
-            Ok(value) => value,
-            Err(error) => {
-                let body = String::from_utf8_lossy(&response.body);
-                panic!("the content is not the expected JSON: {error}\n{body}")
-            }
-        }
+        json("content", &self.response().body)
     }
 
     /// The part of the response that the page may see, also for a document.
@@ -158,13 +150,9 @@ impl Fetched {
     ///
     /// If no script ran, or it is not UTF-8.
     #[track_caller]
-    #[expect(clippy::panic, reason = "a panic shows the response to the test")]
     pub fn script(&self) -> &str {
         let Outcome::Script(script) = &self.outcome else { self.is_no("script") };
-        match std::str::from_utf8(script) {
-            Ok(text) => text,
-            Err(error) => panic!("the script is not UTF-8: {error}"),
-        }
+        text("script", script)
     }
 
     /// The page that was loaded, by a navigation or into a frame.
