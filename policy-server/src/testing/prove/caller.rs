@@ -105,6 +105,17 @@ impl Caller {
         }
     }
 
+    /// A caller whose credential is valid. Its value is still missing.
+    pub(super) fn known(name: String, facts: Facts) -> Self {
+        Self { name, state: CredentialState::Known(facts), ..Self::anonymous() }
+    }
+
+    /// A caller whose credential is invalid. Its value is still missing.
+    pub(super) fn bad(name: &str, kind: CredentialKind, defect: Defect) -> Self {
+        let (name, state) = (name.to_owned(), CredentialState::Bad(kind, defect));
+        Self { name, state, ..Self::anonymous() }
+    }
+
     /// Whether `#[auth]` admits the caller, and as whom, by its plain meaning. `is_carried` is
     /// whether the browser sent its ambient credentials.
     pub(super) fn admission(

@@ -135,12 +135,7 @@ impl<'a> CredentialFactory<'a> {
                 continue;
             };
             let name = format!("somebody logged in{}", rights.name);
-            let caller = Caller {
-                name: name.clone(),
-                state: CredentialState::Known(facts),
-                cookie: Some(cookie),
-                ..Caller::anonymous()
-            };
+            let caller = Caller { cookie: Some(cookie), ..Caller::known(name.clone(), facts) };
             // First without the CSRF token of the session: a page of another origin does not have
             // it.
             if index == 0 {
@@ -161,12 +156,7 @@ impl<'a> CredentialFactory<'a> {
             ("a session that never was", Some(unknown), Defect::Unknown),
             ("a session that expired", expired, Defect::Expired),
         ] {
-            callers.push(Caller {
-                name: name.to_owned(),
-                state: CredentialState::Bad(CredentialKind::Session, defect),
-                cookie,
-                ..Caller::anonymous()
-            });
+            callers.push(Caller { cookie, ..Caller::bad(name, CredentialKind::Session, defect) });
         }
     }
 
@@ -178,12 +168,8 @@ impl<'a> CredentialFactory<'a> {
             let facts = self.facts(CredentialKind::Token, rights);
             let identity = identity(&facts);
             let Ok(token) = service.mint(&identity, now, facts.authenticated) else { continue };
-            callers.push(Caller {
-                name: format!("a token{}", rights.name),
-                state: CredentialState::Known(facts),
-                authorization: bearer(&token),
-                ..Caller::anonymous()
-            });
+            let caller = Caller::known(format!("a token{}", rights.name), facts);
+            callers.push(Caller { authorization: bearer(&token), ..caller });
         }
         let best = rights.first().cloned().unwrap_or_else(Rights::none);
         let facts = self.facts(CredentialKind::Token, &best);
@@ -201,30 +187,19 @@ impl<'a> CredentialFactory<'a> {
             ),
             ("a token that expired", expired.and_then(|token| bearer(&token)), Defect::Expired),
         ] {
-            callers.push(Caller {
-                name: name.to_owned(),
-                state: CredentialState::Bad(CredentialKind::Token, defect),
-                authorization,
-                ..Caller::anonymous()
-            });
+            let caller = Caller::bad(name, CredentialKind::Token, defect);
+            callers.push(Caller { authorization, ..caller });
         }
     }
 
     fn by_ticket(&mut self, rights: &[Rights], callers: &mut Vec<Caller>) {
         for rights in rights {
-            callers.push(Caller {
-                name: format!("a ticket{}", rights.name),
-                state: CredentialState::Known(self.facts(CredentialKind::Ticket, rights)),
-                has_ticket: true,
-                ..Caller::anonymous()
-            });
+            let facts = self.facts(CredentialKind::Ticket, rights);
+            let caller = Caller::known(format!("a ticket{}", rights.name), facts);
+            callers.push(Caller { has_ticket: true, ..caller });
         }
-        callers.push(Caller {
-            name: "a ticket that is none".to_owned(),
-            state: CredentialState::Bad(CredentialKind::Ticket, Defect::Unknown),
-            has_ticket: true,
-            ..Caller::anonymous()
-        });
+        let none = Caller::bad("a ticket that is none", CredentialKind::Ticket, Defect::Unknown);
+        callers.push(Caller { has_ticket: true, ..none });
     }
 
     /// Tickets issued from tokens of the issuers that the path names, and of one that it does not.
@@ -243,18 +218,10 @@ impl<'a> CredentialFactory<'a> {
         names.push("https://policy-probe.invalid");
         let best = rights.first().cloned().unwrap_or_else(Rights::none);
         for name in names {
-            let issuer = Issuer {
-                words: vec![name.to_owned()],
-                is_default: service.only_issuer() == Some(name),
-                foreign: Some(name.to_owned()),
-            };
+            let issuer = foreign_issuer(service, name);
             let facts = Facts { issuer, ..self.facts(CredentialKind::Ticket, &best) };
-            callers.push(Caller {
-                name: format!("a ticket of a user of `{name}`"),
-                state: CredentialState::Known(facts),
-                has_ticket: true,
-                ..Caller::anonymous()
-            });
+            let caller = Caller::known(format!("a ticket of a user of `{name}`"), facts);
+            callers.push(Caller { has_ticket: true, ..caller });
         }
     }
 
@@ -270,17 +237,9 @@ impl<'a> CredentialFactory<'a> {
                 |rights: &[Box<str>], right: &str| rights.iter().any(|it| **it == *right);
             facts.scopes.retain(|scope| is_given(&user.scopes, scope));
             facts.roles.retain(|role| is_given(&user.roles, role));
-            facts.issuer = Issuer {
-                words: vec![name.to_owned()],
-                is_default: service.only_issuer() == Some(name),
-                foreign: Some(name.to_owned()),
-            };
-            callers.push(Caller {
-                name: format!("a token of a user of `{name}`"),
-                state: CredentialState::Known(facts),
-                authorization: Some(format!("Bearer {token}")),
-                ..Caller::anonymous()
-            });
+            facts.issuer = foreign_issuer(service, name);
+            let caller = Caller::known(format!("a token of a user of `{name}`"), facts);
+            callers.push(Caller { authorization: Some(format!("Bearer {token}")), ..caller });
         }
     }
 
@@ -293,22 +252,23 @@ impl<'a> CredentialFactory<'a> {
     fn by_own_scheme(&mut self, is_ambient: bool, rights: &[Rights], callers: &mut Vec<Caller>) {
         for rights in rights {
             let facts = self.facts(CredentialKind::Own, rights);
-            let own = own_credential(&facts);
-            callers.push(Caller {
-                name: format!("a credential of the own scheme{}", rights.name),
-                state: CredentialState::Known(facts),
-                own: Some(own),
-                is_ambient,
-                ..Caller::anonymous()
-            });
+            let own = Some(own_credential(&facts));
+            let name = format!("a credential of the own scheme{}", rights.name);
+            callers.push(Caller { own, is_ambient, ..Caller::known(name, facts) });
         }
-        callers.push(Caller {
-            name: "a wrong credential of the own scheme".to_owned(),
-            state: CredentialState::Bad(CredentialKind::Own, Defect::Unknown),
-            own: Some(BAD_CREDENTIAL.to_owned()),
-            is_ambient,
-            ..Caller::anonymous()
-        });
+        let own = Some(BAD_CREDENTIAL.to_owned());
+        let name = "a wrong credential of the own scheme";
+        let wrong = Caller::bad(name, CredentialKind::Own, Defect::Unknown);
+        callers.push(Caller { own, is_ambient, ..wrong });
+    }
+}
+
+/// An issuer that is not the app.
+fn foreign_issuer(service: &TokenService, name: &str) -> Issuer {
+    Issuer {
+        words: vec![name.to_owned()],
+        is_default: service.only_issuer() == Some(name),
+        foreign: Some(name.to_owned()),
     }
 }
 
