@@ -7,10 +7,6 @@ use super::{
 
 const APP: CorsPolicy = CorsPolicy::origins(&["https://app.shop.example"]).credentials().build();
 
-#[get("/orders")]
-#[auth(session)]
-async fn orders() {}
-
 #[get("/drafts")]
 #[cors(APP)]
 #[auth(session)]

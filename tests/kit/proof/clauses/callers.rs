@@ -6,10 +6,6 @@ use policy_server::{Body, http::Extensions, testing::every_exchange, tokens};
 
 use super::*;
 
-#[get("/orders")]
-#[auth(session)]
-async fn orders() {}
-
 #[get("/lists")]
 #[auth(session | token)]
 async fn lists() {}
@@ -17,10 +13,6 @@ async fn lists() {}
 #[get("/offers")]
 #[auth(session, optional)]
 async fn offers() {}
-
-#[get("/reports")]
-#[auth(token)]
-async fn reports() {}
 
 #[test]
 fn a_handler_runs_for_nobody() {

@@ -4,14 +4,6 @@ use policy_server::session::{SameSite, SessionSettings};
 
 use super::*;
 
-#[post("/login")]
-#[auth(public)]
-async fn login(_sessions: Sessions) {}
-
-#[get("/orders")]
-#[auth(session)]
-async fn orders() {}
-
 /// Changes responses, and expects words of the law about the cookie.
 fn baked(app: App<()>, edit: fn(&Parts, &mut Response), words: &str) {
     breaks(responding(app, edit), &[Law::Cookies, Law::ResponseIntegrity], words);

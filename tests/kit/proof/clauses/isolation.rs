@@ -57,35 +57,25 @@ fn a_page_of_the_same_site_is_an_own_one() {
 const ANSWERED: [Law; 2] = [Law::Isolation, Law::ResponseIntegrity];
 
 /// Responds in place of the app to a kind of load.
-fn short_circuit(is_answered: fn(&HeaderMap) -> bool) -> App<()> {
-    app().routes(routes![album]).layer(layer_fn(move |inner: SharedService| {
-        service_fn(move |request: Request| {
-            let inner = inner.clone();
-            async move {
-                match is_answered(request.headers()) {
-                    true => Ok(Response::new(policy_server::Body::from("kept"))),
-                    false => inner.oneshot(request).await,
-                }
-            }
-        })
-    }))
+fn answering(is_answered: fn(&HeaderMap) -> bool) -> App<()> {
+    short_circuit(app().routes(routes![album]), move |request| is_answered(request.headers()))
 }
 
 #[test]
 fn a_layer_shows_an_image_to_every_page() {
-    let app = short_circuit(|headers| text(headers, "sec-fetch-dest") == "image");
+    let app = answering(|headers| text(headers, "sec-fetch-dest") == "image");
     breaks(app, &ANSWERED, "a response that is no refusal");
 }
 
 #[test]
 fn a_layer_shows_a_frame_to_every_page() {
-    let app = short_circuit(|headers| text(headers, "sec-fetch-dest") == "iframe");
+    let app = answering(|headers| text(headers, "sec-fetch-dest") == "iframe");
     breaks(app, &ANSWERED, "iframe");
 }
 
 #[test]
 fn finds_layers_that_serve_forms_of_other_pages() {
-    let app = short_circuit(|headers| {
+    let app = answering(|headers| {
         text(headers, "sec-fetch-mode") == "navigate" && headers.contains_key("content-type")
     });
     breaks(app, &ANSWERED, "<form method=post");

@@ -21,7 +21,3 @@ fn routes_behind_layers_are_judged_by_what_the_app_responds() {
     let text = proof.confirmation(Law::DocumentedOutcomes);
     assert!(!text.contains(": 0 cases"), "{text}");
 }
-
-#[get("/orders")]
-#[auth(session)]
-async fn orders() {}

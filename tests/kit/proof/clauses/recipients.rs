@@ -11,17 +11,9 @@ use tokio::sync::OnceCell;
 
 use super::*;
 
-#[get("/orders")]
-#[auth(session)]
-async fn orders() {}
-
 #[post("/payments")]
 #[auth(token)]
 async fn pay() {}
-
-#[post("/login")]
-#[auth(public)]
-async fn login(_sessions: Sessions) {}
 
 type Stored = (response::Parts, axum::body::Bytes);
 

@@ -235,18 +235,9 @@ async fn order() {}
 
 #[test]
 fn finds_layers_that_serve_refused_requests() {
-    let app = with_sessions().routes(routes![order]).layer(layer_fn(|inner: SharedService| {
-        service_fn(move |request: Request| {
-            let inner = inner.clone();
-            async move {
-                let is_cross = text(request.headers(), "sec-fetch-site") == "cross-site";
-                match request.method() == "POST" && is_cross {
-                    true => Ok(Response::new(policy_server::Body::empty())),
-                    false => inner.oneshot(request).await,
-                }
-            }
-        })
-    }));
+    let app = short_circuit(with_sessions().routes(routes![order]), |request| {
+        request.method() == "POST" && text(request.headers(), "sec-fetch-site") == "cross-site"
+    });
     breaks(app, &[Law::ResponseIntegrity], "a refusal: the app refuses the request with 401");
 }
 
