@@ -3,7 +3,7 @@
 use std::{convert::Infallible, env, fs, panic::catch_unwind, path::Path};
 
 use policy_server::{
-    AuthError, IntoResponse, Request, Response, ReverseProxy, Scheme, SchemeRequest,
+    IntoResponse, Request, Response, ReverseProxy,
     codegen::{Law, prove},
     http::{HeaderMap, HeaderValue, Method},
     prelude::*,
@@ -221,21 +221,10 @@ fn sharing_of_a_group_is_listed_with_the_line_of_the_group() {
     assert!(line.starts_with(start), "{line}");
 }
 
-struct Badge;
-
-impl Scheme for Badge {
-    const AMBIENT: bool = false;
-
-    async fn authenticate(
-        &self,
-        _request: &mut SchemeRequest<'_>,
-    ) -> Result<Option<Identity>, AuthError> {
-        panic!("schemes do not run in proofs")
-    }
-}
+use super::every_attribute::ApiKeys;
 
 #[get("/badge")]
-#[auth(scheme = Badge)]
+#[auth(scheme = ApiKeys)]
 async fn badge() {}
 
 #[test]
@@ -243,13 +232,12 @@ fn a_result_lists_skipped_laws() {
     let files = Mount::new(axum::Router::new()).public();
     let fallback = Fallback::handler(async |_: Request| StatusCode::NOT_FOUND).public();
     let app = App::new(())
-        .scheme(Badge)
+        .scheme(ApiKeys)
         .mount("/files", files)
         .fallback(fallback)
         .routes(routes![prices, badge]);
     let text = prove(app).confirmation(Law::ReadSoundness);
-    let replaced =
-        "; did not run: 2 handlers, the fallback, what is mounted at `/files`, the scheme `Badge`";
+    let replaced = "; did not run: 2 handlers, the fallback, what is mounted at `/files`, the scheme `ApiKeys`";
     assert!(text.ends_with(replaced), "{text}");
     // The report of a violation says so, too.
     let text = prove(with_fields(|headers| drop(headers.remove("vary"))));

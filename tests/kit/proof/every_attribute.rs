@@ -7,7 +7,7 @@ use policy_server::{
 };
 
 /// An API key in a header of its own.
-struct ApiKeys;
+pub(super) struct ApiKeys;
 
 impl Scheme for ApiKeys {
     const AMBIENT: bool = false;

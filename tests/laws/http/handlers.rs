@@ -2,15 +2,13 @@
 
 use std::{
     convert::Infallible,
-    pin::Pin,
-    task::{Context, Poll},
     time::{Duration, SystemTime},
 };
 
 use axum_core::extract::FromRequestParts;
 use bytes::Bytes;
+use futures_util::stream;
 use http::{HeaderValue, request::Parts};
-use http_body::{Body as HttpBody, Frame};
 use http_body_util::BodyExt;
 use policy_server::{Body, Route, prelude::*};
 
@@ -55,7 +53,7 @@ impl Plan {
         let mut response = match self.content {
             Content::Nothing => ().into_response(),
             Content::Whole(len) => content(len).into_response(),
-            Content::Stream(len) => Body::new(Stream(content(len))).into_response(),
+            Content::Stream(len) => in_pieces(&content(len)).into_response(),
             Content::Json => Json([1, 2]).into_response(),
             Content::Page => {
                 let html = [("content-type", "text/html; charset=utf-8")];
@@ -88,19 +86,9 @@ pub(crate) fn content(len: usize) -> Bytes {
 }
 
 /// A body that arrives in pieces without a stated length.
-struct Stream(Bytes);
-
-impl HttpBody for Stream {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let piece = self.0.len().min(7);
-        Poll::Ready((piece > 0).then(|| Ok(Frame::data(self.0.split_to(piece)))))
-    }
+fn in_pieces(content: &[u8]) -> Body {
+    let pieces: Vec<_> = content.chunks(7).map(Bytes::copy_from_slice).collect();
+    Body::from_stream(stream::iter(pieces.into_iter().map(Ok::<_, Infallible>)))
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Plan {
