@@ -253,7 +253,7 @@ impl Site {
     /// Responds to a browser.
     pub(crate) fn serve(&self, request: &SentRequest) -> ServerResponse {
         if request.url.origin().ascii_serialization() != OWN {
-            return stranger(request);
+            return redirect("https://api.shop.example/r/end", request);
         }
         let target = match request.url.query() {
             Some(query) => format!("{}?{query}", request.url.path()),
@@ -284,23 +284,20 @@ fn build_request(
     sent
 }
 
-/// Another server, to which a handler redirects: it shares with everyone and redirects back.
-fn stranger(request: &SentRequest) -> ServerResponse {
-    let mut response = ServerResponse::new(307, HeaderMap::new(), Vec::new());
-    let origin = request.headers.get("origin").cloned();
-    let mut write = |name: &'static str, value| response.headers.insert(name, value);
-    write("location", HeaderValue::from_static("https://api.shop.example/r/end"));
-    write("access-control-allow-origin", origin.unwrap_or(HeaderValue::from_static("*")));
+/// Another server, which shares with everyone and redirects.
+pub(crate) fn redirect(location: &str, sent: &SentRequest) -> ServerResponse {
+    let status = if sent.is_preflight { 204 } else { 307 };
+    let mut response = ServerResponse::new(status, HeaderMap::new(), Vec::new());
+    let mut write = |name: &'static str, value: HeaderValue| response.headers.insert(name, value);
+    write("location", location.parse().expect("a value"));
     write("access-control-allow-credentials", HeaderValue::from_static("true"));
-    if request.is_preflight {
-        response.status = 204;
-        for (requested, allowed) in [
-            ("access-control-request-method", "access-control-allow-methods"),
-            ("access-control-request-headers", "access-control-allow-headers"),
-        ] {
-            if let Some(value) = request.headers.get(requested) {
-                response.headers.insert(allowed, value.clone());
-            }
+    for (requested, allowed) in [
+        ("origin", "access-control-allow-origin"),
+        ("access-control-request-method", "access-control-allow-methods"),
+        ("access-control-request-headers", "access-control-allow-headers"),
+    ] {
+        if let Some(value) = sent.headers.get(requested) {
+            write(allowed, value.clone());
         }
     }
     response

@@ -2,14 +2,11 @@
 
 use std::{cell::Cell, time::Duration};
 
-use http::{HeaderMap, HeaderValue};
 use policy_browser::{
     Credentials, Fetch, Mode, Outcome, Page, PageOrigin, ReferrerPolicy, SentRequest,
     ServerResponse, State, Url, run,
 };
-use policy_server::{
-    AuthError, Scheme, SchemeRequest, http, prelude::*, session, tokens::SecretKey,
-};
+use policy_server::{AuthError, Scheme, SchemeRequest, prelude::*, session, tokens::SecretKey};
 use policy_tests::handlers::csrf;
 use proptest::{prelude::*, sample::select};
 
@@ -17,6 +14,7 @@ use super::test_server::{OWN, Request, START, TestServer, login};
 use crate::{
     generate::profile,
     law::{Precondition, assert_usual, holds},
+    scenario::redirect,
 };
 
 const APP: &str = "https://app.shop.example";
@@ -230,7 +228,11 @@ fn serve(
     sent: &SentRequest,
 ) -> ServerResponse {
     if let Some(place) = sent.url.query().and_then(|query| query.strip_prefix("hop=")) {
-        return redirect(hops, place.parse().expect("a place"), target, sent);
+        let place: usize = place.parse().expect("a place");
+        return match hops.get(place) {
+            Some(hop) => redirect(&format!("{hop}/?hop={}", place + 1), sent),
+            None => redirect(target, sent),
+        };
     }
     let mut request = Request::from_sent(sent);
     if !is_modern {
@@ -243,28 +245,6 @@ fn serve(
     }
     let reply = server.send(request);
     ServerResponse::new(reply.status, reply.headers, reply.body.into_bytes())
-}
-
-fn redirect(hops: &[&str], place: usize, target: &str, sent: &SentRequest) -> ServerResponse {
-    let status = if sent.is_preflight { 204 } else { 307 };
-    let mut response = ServerResponse::new(status, HeaderMap::new(), Vec::new());
-    let mut write = |name: &'static str, value: HeaderValue| response.headers.insert(name, value);
-    let location = match hops.get(place) {
-        Some(hop) => format!("{hop}/?hop={}", place + 1),
-        None => target.to_owned(),
-    };
-    write("location", location.parse().expect("a value"));
-    write("access-control-allow-credentials", HeaderValue::from_static("true"));
-    for (requested, allowed) in [
-        ("origin", "access-control-allow-origin"),
-        ("access-control-request-method", "access-control-allow-methods"),
-        ("access-control-request-headers", "access-control-allow-headers"),
-    ] {
-        if let Some(value) = sent.headers.get(requested) {
-            write(allowed, value.clone());
-        }
-    }
-    response
 }
 
 /// Logs the user of a browser in and returns the CSRF token of the session.
