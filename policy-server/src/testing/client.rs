@@ -433,39 +433,17 @@ fn valid<T, E: fmt::Display>(parsed: Result<T, E>, what: &str, text: &[u8]) -> T
 
 #[cfg(test)]
 mod tests {
-    use axum_core::response::IntoResponse;
-
     use super::*;
 
-    #[derive(Clone)]
-    struct Echo;
-
-    impl Service<Request> for Echo {
-        type Response = Response;
-        type Error = Infallible;
-        type Future = BoxEcho;
-
-        fn poll_ready(
-            &mut self,
-            _context: &mut std::task::Context<'_>,
-        ) -> std::task::Poll<Result<(), Infallible>> {
-            std::task::Poll::Ready(Ok(()))
-        }
-
-        fn call(&mut self, request: Request) -> BoxEcho {
-            Box::pin(async move {
-                let (head, body) = request.into_parts();
-                let body = body.collect().await.unwrap().to_bytes();
-                let line = format!("{} {}", head.method, head.uri);
-                Ok((head.headers, [("x-line", line)], body).into_response())
-            })
-        }
-    }
-
-    type BoxEcho = std::pin::Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
-
+    /// A client of a service that responds with what it receives.
     fn client() -> TestClient {
-        TestClient::new(Echo, "localhost")
+        let echo = SharedService::from_fn(|request: Request| async move {
+            let (head, body) = request.into_parts();
+            let body = body.collect().await.unwrap().to_bytes();
+            let line = format!("{} {}", head.method, head.uri);
+            (head.headers, [("x-line", line)], body)
+        });
+        TestClient::new(echo, "localhost")
     }
 
     #[tokio::test]

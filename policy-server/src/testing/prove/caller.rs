@@ -6,7 +6,7 @@ use policy_manifest::RouteRequirement;
 use super::{declared::Declaration, probe::OWN_CREDENTIAL};
 
 /// A caller.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Caller {
     /// A description.
     pub(super) name: String,
@@ -26,9 +26,10 @@ pub(super) struct Caller {
 }
 
 /// The state of a credential.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum CredentialState {
     /// There is none.
+    #[default]
     Anonymous,
     /// It is valid.
     Known(Facts),
@@ -93,27 +94,18 @@ impl CredentialKind {
 
 impl Caller {
     pub(super) fn anonymous() -> Self {
-        Self {
-            name: "nobody".to_owned(),
-            state: CredentialState::Anonymous,
-            cookie: None,
-            is_ambient: false,
-            authorization: None,
-            csrf: None,
-            own: None,
-            has_ticket: false,
-        }
+        Self { name: "nobody".to_owned(), ..Self::default() }
     }
 
     /// A caller whose credential is valid. Its value is still missing.
     pub(super) fn known(name: String, facts: Facts) -> Self {
-        Self { name, state: CredentialState::Known(facts), ..Self::anonymous() }
+        Self { name, state: CredentialState::Known(facts), ..Self::default() }
     }
 
     /// A caller whose credential is invalid. Its value is still missing.
     pub(super) fn bad(name: &str, kind: CredentialKind, defect: Defect) -> Self {
         let (name, state) = (name.to_owned(), CredentialState::Bad(kind, defect));
-        Self { name, state, ..Self::anonymous() }
+        Self { name, state, ..Self::default() }
     }
 
     /// Whether `#[auth]` admits the caller, and as whom, by its plain meaning. `is_carried` is

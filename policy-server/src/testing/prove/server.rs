@@ -27,7 +27,7 @@ pub(super) struct ProbeRequest {
 }
 
 /// The response of the app.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Reply {
     pub(super) status: u16,
     pub(super) headers: HeaderMap,
@@ -160,17 +160,6 @@ impl Server {
         let body = body.unwrap_or_default();
         let made_for = probe::made_for(&body);
         let (status, headers) = (head.status.as_u16(), head.headers);
-        Some(Reply {
-            status,
-            headers,
-            body,
-            report: None,
-            made_for,
-            is_reached: false,
-            is_layered: false,
-            passed: None,
-            inner: None,
-            written,
-        })
+        Some(Reply { status, headers, body, made_for, written, ..Reply::default() })
     }
 }
