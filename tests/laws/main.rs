@@ -57,6 +57,7 @@ mod auth;
 mod cases;
 mod generate;
 mod http;
+mod local;
 mod manifest;
 mod origins;
 mod policies;

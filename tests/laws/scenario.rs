@@ -8,20 +8,18 @@ use std::{
     time::Duration,
 };
 
-use bytes::Bytes;
 use futures_util::stream;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header::HOST};
-use http_body_util::BodyExt;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use policy_browser::{SentRequest, ServerResponse};
 use policy_server::{
     App, AppService, Body, CachePolicy, CorsPolicy, CsrfPolicy, Isolation, Limits, Mount, Policies,
     extract::PeerAddr,
 };
-use tokio::runtime::{Builder, Runtime};
-use tower::{ServiceExt, service_fn};
+use tower::service_fn;
 
 use crate::{
     exchange::{Policy, Request},
+    local::{self, Reply, build_request, within},
     oracle,
 };
 
@@ -31,11 +29,6 @@ pub(crate) const OWN: &str = "https://api.shop.example";
 pub(crate) const ROUTE: &str = "/r";
 /// The target of their redirects.
 pub(crate) const END: &str = "/r/end";
-
-thread_local! {
-    static RUNTIME: Runtime =
-        Builder::new_current_thread().enable_all().build().expect("a runtime");
-}
 
 /// What is served, by which policies, and what the handlers do.
 #[derive(Clone, Debug, Default)]
@@ -167,13 +160,6 @@ pub(crate) struct Call {
     pub(crate) headers: HeaderMap,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Reply {
-    pub(crate) status: u16,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Bytes,
-}
-
 impl Site {
     pub(crate) fn new(scenario: &Scenario) -> Self {
         Self::with(scenario, App::new(()).public_origin(OWN))
@@ -213,11 +199,7 @@ impl Site {
         if let Some(policy) = &scenario.default {
             app = app.policies(Policies::new().cors(policy.config()));
         }
-        let service = RUNTIME.with(|runtime| {
-            let _entered = runtime.enter();
-            app.into_service()
-        });
-        Self { service, calls }
+        Self { service: within(|| app.into_service()), calls }
     }
 
     /// The calls of handlers since the last call of this function.
@@ -226,15 +208,7 @@ impl Site {
     }
 
     pub(crate) fn send(&self, request: http::Request<Body>) -> Reply {
-        let answered = self.service.clone().oneshot(request);
-        RUNTIME.with(|runtime| {
-            runtime.block_on(async {
-                let response = answered.await.unwrap_or_else(|never| match never {});
-                let (head, body) = response.into_parts();
-                let body = body.collect().await.expect("a body").to_bytes();
-                Reply { status: head.status.as_u16(), headers: head.headers, body }
-            })
-        })
+        local::send(&self.service, request)
     }
 
     /// Sends a request that need not come from a browser.
@@ -262,26 +236,6 @@ impl Site {
         let body = Body::from(request.body.clone().unwrap_or_default());
         self.send(build_request(&request.method, &target, &request.headers, body)).into()
     }
-}
-
-impl From<Reply> for ServerResponse {
-    fn from(reply: Reply) -> Self {
-        Self::new(reply.status, reply.headers, reply.body.to_vec())
-    }
-}
-
-fn build_request(
-    method: &Method,
-    target: &str,
-    headers: &HeaderMap,
-    body: Body,
-) -> http::Request<Body> {
-    let mut sent = http::Request::new(body);
-    *sent.method_mut() = method.clone();
-    *sent.uri_mut() = target.parse().expect("a target");
-    *sent.headers_mut() = headers.clone();
-    sent.headers_mut().entry(HOST).or_insert(HeaderValue::from_static("api.shop.example"));
-    sent
 }
 
 /// Another server, which shares with everyone and redirects.

@@ -10,17 +10,12 @@ use std::{
 };
 
 use http::{HeaderName, HeaderValue, Response, StatusCode, header::HOST};
-use http_body_util::BodyExt;
 use policy_server::{App as Server, Body, CsrfPolicy, Mount, Policies};
-use tokio::runtime::{Builder, Runtime};
-use tower::{ServiceExt, service_fn};
+use tower::service_fn;
 
 use policy_core_tests::exchange::{App, Header, Request, Scenario, TestResponse};
 
-thread_local! {
-    static RUNTIME: Runtime =
-        Builder::new_current_thread().enable_all().build().expect("a runtime");
-}
+use crate::local::{Reply, build_request, send};
 
 /// Builds the app, sends it one request, and reads the whole response.
 pub(crate) fn respond(scenario: &Scenario, request: &Request) -> TestResponse {
@@ -44,29 +39,11 @@ pub(crate) fn respond(scenario: &Scenario, request: &Request) -> TestResponse {
     if let Some(policy) = &scenario.default {
         server = server.policies(Policies::new().cors(policy.config()));
     }
-    let service = server.into_service();
-    let answered = service.oneshot(build_request(request));
-    let (parts, body) = RUNTIME.with(|runtime| {
-        runtime.block_on(async {
-            let (parts, body) = answered.await.unwrap_or_else(|never| match never {}).into_parts();
-            (parts, body.collect().await.expect("a body"))
-        })
-    });
-    TestResponse {
-        status: parts.status.as_u16(),
-        headers: parts.headers,
-        body: body.to_bytes().to_vec(),
-        handler_calls: calls.load(Ordering::Relaxed),
-    }
-}
-
-fn build_request(request: &Request) -> http::Request<Body> {
-    let mut sent = http::Request::new(Body::empty());
-    *sent.method_mut() = request.method.clone();
-    *sent.uri_mut() = request.path.parse().expect("a path");
-    *sent.headers_mut() = request.headers.clone();
+    let mut sent = build_request(&request.method, &request.path, &request.headers, Body::empty());
     sent.headers_mut().insert(HOST, HeaderValue::from_static("localhost"));
-    sent
+    let Reply { status, headers, body } = send(&server.into_service(), sent);
+    let handler_calls = calls.load(Ordering::Relaxed);
+    TestResponse { status, headers, body: body.into_bytes(), handler_calls }
 }
 
 fn handle(app: &App, request: &http::Request<Body>) -> Response<Body> {

@@ -164,7 +164,7 @@ fn t18_the_cookie_of_a_session_is_the_engines_own() {
                 state = run(state, Some(&own_page()), fetch, |sent| {
                     let reply = server.send(Request::from_sent(sent).script(&script));
                     was_set |= reply.headers.contains_key(SET_COOKIE);
-                    ServerResponse::new(reply.status, reply.headers, reply.body.into_bytes())
+                    reply.into()
                 })
                 .0;
                 let mut kept = state.cookies().iter();

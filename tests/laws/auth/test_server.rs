@@ -13,35 +13,24 @@ use std::{
 
 use axum_core::extract::FromRequestParts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, request::Parts};
-use http_body_util::BodyExt;
 use policy_browser::SentRequest;
 use policy_server::{
     AppService, Body, Clock, ResponseFuture, prelude::*, session, tokens, tokens::SecretKey,
 };
-use tokio::runtime::{Builder, Runtime};
 use tower::Service;
+
+pub(crate) use crate::local::Reply;
+use crate::local::{block_on, build_request, read, send, within};
 
 /// The origin of the server.
 pub(crate) const OWN: &str = "https://api.shop.example";
 /// The time at which every history begins.
 pub(crate) const START: u64 = 1_800_000_000;
 
-thread_local! {
-    static RUNTIME: Runtime =
-        Builder::new_current_thread().enable_all().build().expect("a runtime");
-}
-
 /// A running server, and its clock.
 pub(crate) struct TestServer {
     service: AppService,
     pub(crate) clock: Clock,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Reply {
-    pub(crate) status: u16,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: String,
 }
 
 /// A request in progress.
@@ -65,13 +54,7 @@ impl TestServer {
     }
 
     pub(crate) fn send(&self, request: Request) -> Reply {
-        let mut running = self.begin(request);
-        RUNTIME.with(|runtime| {
-            runtime.block_on(async {
-                let response = running.as_mut().await.unwrap_or_else(|never| match never {});
-                read(response).await
-            })
-        })
+        send(&self.service, request.build())
     }
 
     /// Passes a request to the server without polling it.
@@ -83,14 +66,12 @@ impl TestServer {
 
 /// Polls a request until it waits.
 pub(crate) fn step(running: &mut Running) -> Option<Reply> {
-    RUNTIME.with(|runtime| {
-        runtime.block_on(async {
-            let polled = poll_fn(|context| Poll::Ready(running.as_mut().poll(context))).await;
-            match polled {
-                Poll::Ready(Ok(response)) => Some(read(response).await),
-                Poll::Pending => None,
-            }
-        })
+    block_on(async {
+        let polled = poll_fn(|context| Poll::Ready(running.as_mut().poll(context))).await;
+        match polled {
+            Poll::Ready(Ok(response)) => Some(read(response).await),
+            Poll::Pending => None,
+        }
     })
 }
 
@@ -102,30 +83,11 @@ pub(crate) fn hang_up(running: Running) {
 
 /// Lets background tasks run.
 pub(crate) fn settle() {
-    RUNTIME.with(|runtime| {
-        runtime.block_on(async {
-            for _ in 0..8 {
-                tokio::task::yield_now().await;
-            }
-        });
+    block_on(async {
+        for _ in 0..8 {
+            tokio::task::yield_now().await;
+        }
     });
-}
-
-fn within<T>(what: impl FnOnce() -> T) -> T {
-    RUNTIME.with(|runtime| {
-        let _entered = runtime.enter();
-        what()
-    })
-}
-
-async fn read(response: http::Response<Body>) -> Reply {
-    let (head, body) = response.into_parts();
-    let body = body.collect().await.expect("a body").to_bytes();
-    Reply {
-        status: head.status.as_u16(),
-        headers: head.headers,
-        body: String::from_utf8_lossy(&body).into_owned(),
-    }
 }
 
 impl Reply {
@@ -211,11 +173,7 @@ impl Request {
     }
 
     fn build(self) -> http::Request<Body> {
-        let mut request = http::Request::new(Body::from(self.body));
-        *request.method_mut() = self.method;
-        *request.uri_mut() = self.path.parse().expect("a path");
-        *request.headers_mut() = self.headers;
-        request.headers_mut().insert("host", HeaderValue::from_static("api.shop.example"));
+        let mut request = build_request(&self.method, &self.path, &self.headers, self.body);
         if let Some(script) = self.script {
             request.extensions_mut().insert(script);
         }

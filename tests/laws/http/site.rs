@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, header::HOST};
+use http::{HeaderMap, Method};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use policy_server::{AppService, Body, Clock, CsrfPolicy, Random, prelude::*};
@@ -17,6 +17,7 @@ use super::{
 use crate::{
     auth::test_server::{OWN, START, issue, login, token_settings},
     exchange::Request,
+    local::build_request,
 };
 
 /// The policies of an app: its own, and those of its groups and its mount.
@@ -168,11 +169,7 @@ impl Site {
 
     /// Sends a request whose handler responds as planned.
     pub(crate) fn send(&self, request: &Request, plan: &Plan, body: impl Into<Body>) -> Reply {
-        let mut sent = http::Request::new(body.into());
-        *sent.method_mut() = request.method.clone();
-        *sent.uri_mut() = request.path.parse().expect("a target");
-        *sent.headers_mut() = request.headers.clone();
-        sent.headers_mut().entry(HOST).or_insert(HeaderValue::from_static("api.shop.example"));
+        let mut sent = build_request(&request.method, &request.path, &request.headers, body);
         sent.extensions_mut().insert(plan.clone());
         let answered = self.service.clone().oneshot(sent);
         self.runtime.block_on(async {

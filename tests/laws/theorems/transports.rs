@@ -11,7 +11,8 @@ use crate::{
     exchange::Request,
     generate,
     law::{Judged, holds},
-    scenario::{Call, OWN, Plan, Reply, Scenario, Site, is_routed},
+    local::Reply,
+    scenario::{Call, OWN, Plan, Scenario, Site, is_routed},
 };
 
 /// Fields that proxies set for the requests that they forward.
