@@ -22,13 +22,3 @@ async fn responses_of_another_type_do_not_run_as_scripts() {
     let reason = lamps.blocked().map(|it| it.reason.clone());
     assert_eq!(reason, Some(Reason::ScriptType("text/plain; charset=utf-8".to_owned())));
 }
-
-#[tokio::test]
-async fn no_cors_responses_are_opaque() {
-    let net = net();
-    let page = Browser::chromium().open("https://partner.example");
-    let lamps = Fetch::get("https://api.shop.example/catalogue").mode(Mode::NoCors);
-    let opaque = page.fetch(&net, lamps).await;
-    assert_eq!(opaque.response().kind, ResponseType::Opaque);
-    assert_eq!((opaque.response().status, opaque.text()), (0, ""));
-}

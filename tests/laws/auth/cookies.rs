@@ -8,7 +8,7 @@ use policy_core::{
     cookie::{CookieSpec, SameSite},
     head::{OwnOrigin, PublicOrigin},
 };
-use policy_server::{http, prelude::*, session};
+use policy_server::{http, prelude::*};
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
 use super::test_server::{End, OWN, Request, START, Script, Step, TestServer, act};
@@ -23,6 +23,8 @@ use crate::{
 fn own_page() -> Page {
     Page::at(Url::parse(&format!("{OWN}/shop/x")).expect("an address"))
 }
+
+const SAME_SITES: [SameSite; 3] = [SameSite::Strict, SameSite::Lax, SameSite::None];
 
 fn same_site(own: SameSite) -> policy_browser::SameSite {
     match own {
@@ -92,7 +94,7 @@ fn wanted_cookie() -> impl Strategy<Value = Wanted> {
     let domain = select(&["shop.example", "api.shop.example", "example", "evil.test", ".x"][..]);
     let path = select(&["/", "/shop", "/shop/", "/other", "shop", "/a;b"][..]);
     let max_age = select(&[1, 600, 34_560_000, 34_560_001][..]);
-    let same_site = select(vec![SameSite::Strict, SameSite::Lax, SameSite::None]);
+    let same_site = select(&SAME_SITES[..]);
     let parts = (name, value, option::weighted(0.3, domain), option::of(path));
     (parts, option::of(max_age), same_site, any::<[bool; 3]>()).prop_map(
         |((name, value, domain, path), max_age, same_site, mut flags)| {
@@ -134,13 +136,10 @@ fn t18_browsers_keep_the_cookies_of_the_engine_as_they_are() {
 #[test]
 fn t18_the_cookie_of_a_session_is_the_engines_own() {
     thread_local! {
-        static SERVERS: [TestServer; 3] =
-            [session::SameSite::Strict, session::SameSite::Lax, session::SameSite::None].map(
-                |same_site| {
-                    let app = App::new(()).sessions(Sessions::memory().same_site(same_site));
-                    TestServer::new(app.routes(routes![act, planted]))
-                },
-            );
+        static SERVERS: [TestServer; 3] = SAME_SITES.map(|same_site| {
+            let app = App::new(()).sessions(Sessions::memory().same_site(same_site));
+            TestServer::new(app.routes(routes![act, planted]))
+        });
     }
     let step = select(vec![
         Step::Login { user: "ada", is_remembered: false },
@@ -151,9 +150,9 @@ fn t18_the_cookie_of_a_session_is_the_engines_own() {
     ]);
     let deeds = vec((step, select(&[200, 303, 404, 500][..]), prop::bool::weighted(0.3)), 1..5);
     let cases = (deeds, 0..3_usize, generate::profile());
-    holds("T18, sessions", 43, cases, |(deeds, same_site, profile)| {
+    holds("T18, sessions", 43, cases, |(deeds, place, profile)| {
         SERVERS.with(|servers| {
-            let server = &servers[same_site];
+            let server = &servers[place];
             let mut state = State::new(profile, Duration::from_millis(server.now() * 1000));
             let mut was_set = false;
             for (step, status, is_planted) in deeds {
@@ -169,11 +168,6 @@ fn t18_the_cookie_of_a_session_is_the_engines_own() {
                 .0;
                 let mut kept = state.cookies().iter();
                 if let Some(cookie) = kept.next() {
-                    let due = [
-                        policy_browser::SameSite::Strict,
-                        policy_browser::SameSite::Lax,
-                        policy_browser::SameSite::None,
-                    ][same_site];
                     let is_ours = cookie.name() == "__Host-sid"
                         && cookie.value().len() == 43
                         && cookie.value() != PLANTED
@@ -181,7 +175,7 @@ fn t18_the_cookie_of_a_session_is_the_engines_own() {
                         && cookie.is_http_only()
                         && cookie.is_host_only()
                         && cookie.path() == "/"
-                        && cookie.same_site() == Some(due);
+                        && cookie.same_site() == Some(same_site(SAME_SITES[place]));
                     prop_assert!(is_ours, "{:?}", cookie);
                     prop_assert!(!is_logout, "after a logout: {:?}", cookie);
                 }

@@ -2,27 +2,27 @@
 
 use std::{cell::RefCell, convert::Infallible};
 
-use bytes::Bytes;
-use http_body_util::BodyExt;
 use policy_manifest::{
     Auth, Manifest, RouteCors, RouteOrigins, RouteRequirement, engine::Protocol,
 };
 use policy_server::{
     AppService, Body, Clock, Random, SharedOrigins,
     candidate::{Candidate, Counts},
-    http::{HeaderMap, Request},
+    http::Request,
     prelude::*,
     session::SameSite,
     tokens::SecretKey,
 };
 use proptest::{collection::vec, prelude::*};
-use tower::ServiceExt;
 
 use super::{
     REQUESTS,
     generate::{OWN, Site, site, sketch},
 };
-use crate::law::{Precondition, holds_in_fewer};
+use crate::{
+    law::{Precondition, holds_in_fewer},
+    local::{Reply, block_on, send},
+};
 
 const SHOP: CorsPolicy =
     CorsPolicy::origins(&["https://app.example", "https://*.shop.example"]).credentials().build();
@@ -110,7 +110,7 @@ fn guarded(mut manifest: Manifest) -> Manifest {
 }
 
 /// The whole response.
-async fn respond(service: &AppService, request: &Request<()>) -> (StatusCode, HeaderMap, Bytes) {
+fn respond(service: &AppService, request: &Request<()>) -> Reply {
     let mut request = request.clone().map(|()| Body::empty());
     if let Some(protocol) = request.extensions().get::<Protocol>() {
         let protocol = match protocol.as_str() {
@@ -119,10 +119,7 @@ async fn respond(service: &AppService, request: &Request<()>) -> (StatusCode, He
         };
         request.extensions_mut().insert(protocol);
     }
-    let response = service.clone().oneshot(request).await;
-    let (parts, body) = response.unwrap_or_else(|never| match never {}).into_parts();
-    let body = body.collect().await.expect("a body").to_bytes();
-    (parts.status, parts.headers, body)
+    send(service, request)
 }
 
 /// T30. Whatever the candidate is, each response equals the one without it, byte for byte. With the
@@ -130,8 +127,6 @@ async fn respond(service: &AppService, request: &Request<()>) -> (StatusCode, He
 #[test]
 fn t30_a_candidate_changes_nothing_and_is_right() {
     let counted = RefCell::new([0_u64; 3]);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.expect("a runtime");
     let lists = ["partners", "staff"].map(|name| (name, SharedOrigins::new()));
     let entries = ["https://app.example", "https://*.shop.example"];
     assert!(lists.iter().all(|(_, list)| list.replace(&entries).is_ok()));
@@ -146,20 +141,19 @@ fn t30_a_candidate_changes_nothing_and_is_right() {
     ];
     let cases = (candidates, vec(sketch(), REQUESTS));
     let same = Candidate::new(own.manifest.clone());
-    let plain = runtime.block_on(app(&lists).open()).expect("an app that starts");
-    let by_same =
-        runtime.block_on(app(&lists).report_only(&same).open()).expect("an app that starts");
+    let plain = block_on(app(&lists).open()).expect("an app that starts");
+    let by_same = block_on(app(&lists).report_only(&same).open()).expect("an app that starts");
     holds_in_fewer(6, "T30, a candidate changes nothing", 89, cases, |(manifest, sketches)| {
         let before = same.counts();
         let other = Candidate::new(candidate_of(manifest));
-        let Ok(by_other) = runtime.block_on(app(&lists).report_only(&other).open()) else {
+        let Ok(by_other) = block_on(app(&lists).report_only(&other).open()) else {
             return Ok(Precondition::Unmet);
         };
         for sketch in &sketches {
             let request = sketch.to_request(&own);
-            let response = runtime.block_on(respond(&plain, &request));
-            prop_assert_eq!(&runtime.block_on(respond(&by_same, &request)), &response);
-            prop_assert_eq!(&runtime.block_on(respond(&by_other, &request)), &response);
+            let response = respond(&plain, &request);
+            prop_assert_eq!(&respond(&by_same, &request), &response);
+            prop_assert_eq!(&respond(&by_other, &request), &response);
             let differences = same.differences();
             prop_assert!(differences.is_empty(), "{request:?}\n{response:?}\n{differences:?}");
         }

@@ -8,6 +8,7 @@ use std::{
 use axum::body::to_bytes;
 use policy_server::{Body, http::response};
 use tokio::sync::OnceCell;
+use tower::util::BoxCloneSyncServiceLayer;
 
 use super::*;
 
@@ -20,14 +21,13 @@ type Stored = (response::Parts, axum::body::Bytes);
 /// The key of a request in a cache; `None` for one that it does not cache.
 type Key = fn(&Parts) -> Option<String>;
 
+type CacheLayer = BoxCloneSyncServiceLayer<SharedService, Request, Response, Infallible>;
+
 /// A layer that caches responses with some statuses. Requests that arrive while the first is served
 /// get its response, whatever its status.
-pub(super) fn cache(
-    key: Key,
-    keeps: fn(StatusCode) -> bool,
-) -> impl Clone + Send + tower::Layer<SharedService, Service: CacheService> {
+pub(super) fn cache(key: Key, keeps: fn(StatusCode) -> bool) -> CacheLayer {
     let kept: Arc<Mutex<HashMap<String, Arc<OnceCell<Stored>>>>> = Arc::default();
-    layer_fn(move |inner: SharedService| {
+    BoxCloneSyncServiceLayer::new(layer_fn(move |inner: SharedService| {
         let kept = Arc::clone(&kept);
         service_fn(move |request: Request| {
             let (inner, kept) = (inner.clone(), Arc::clone(&kept));
@@ -50,26 +50,7 @@ pub(super) fn cache(
                 Ok::<_, Infallible>(Response::from_parts(head, Body::from(body)))
             }
         })
-    })
-}
-
-/// The service of such a layer.
-pub(super) trait CacheService:
-    tower::Service<Request, Response = Response, Error = Infallible, Future: Send>
-    + Clone
-    + Send
-    + Sync
-    + 'static
-{
-}
-
-impl<T> CacheService for T where
-    T: tower::Service<Request, Response = Response, Error = Infallible, Future: Send>
-        + Clone
-        + Send
-        + Sync
-        + 'static
-{
+    }))
 }
 
 pub(super) fn by_path(sent: &Parts) -> Option<String> {
@@ -150,7 +131,7 @@ mod right {
     #[layer(session_cache())]
     pub(crate) async fn handler() {}
 
-    fn session_cache() -> impl Clone + Send + tower::Layer<SharedService, Service: CacheService> {
+    fn session_cache() -> CacheLayer {
         cache(|_| None, |_| false)
     }
 }
@@ -163,7 +144,7 @@ mod wrong {
     #[layer(session_cache())]
     pub(crate) async fn handler() {}
 
-    fn session_cache() -> impl Clone + Send + tower::Layer<SharedService, Service: CacheService> {
+    fn session_cache() -> CacheLayer {
         cache(by_path, |_| true)
     }
 }
