@@ -214,22 +214,12 @@ async fn json(Json(text): Json<String>) -> String {
 /// Reads each piece and keeps none.
 #[post("/pieces")]
 #[auth(public)]
-async fn pieces(mut body: Pieces) -> String {
+async fn pieces(mut body: Body) -> String {
     let mut len = 0;
-    while let Some(Ok(frame)) = body.0.frame().await {
+    while let Some(Ok(frame)) = body.frame().await {
         len += frame.into_data().map_or(0, |data| data.len());
     }
     len.to_string()
-}
-
-struct Pieces(Body);
-
-impl<S: Send + Sync> axum_core::extract::FromRequest<S> for Pieces {
-    type Rejection = Infallible;
-
-    async fn from_request(request: http::Request<Body>, _state: &S) -> Result<Self, Infallible> {
-        Ok(Self(request.into_body()))
-    }
 }
 
 /// Receives the form of a logged-in user's page: its CSRF token is read from the body before the

@@ -13,14 +13,12 @@ type Rewrite = fn(&str) -> String;
 
 /// Rewrites the cookie of a login.
 fn app_with(sessions: SessionSettings, rewrite: Rewrite) -> App<()> {
-    let app = app().sessions(sessions).routes(routes![login]);
-    app.layer(tower::util::MapResponseLayer::new(move |mut response: Response| {
+    responding(app().sessions(sessions).routes(routes![login]), move |_, response| {
         let line = text(response.headers(), "set-cookie").to_owned();
         if line.contains("-sid=") {
             set(response.headers_mut(), "set-cookie", &rewrite(&line));
         }
-        response
-    }))
+    })
 }
 
 const ATTRIBUTES: &str = "the attributes that the app declares, and no others: httponly; path=/; \

@@ -77,7 +77,10 @@ async fn login(_sessions: Sessions) {}
 type Edit = fn(&Parts, &mut Response);
 
 /// The app in a layer that changes responses.
-fn responding(app: App<()>, edit: Edit) -> App<()> {
+fn responding(
+    app: App<()>,
+    edit: impl Fn(&Parts, &mut Response) + Copy + Send + Sync + 'static,
+) -> App<()> {
     app.layer(layer_fn(move |inner: SharedService| {
         service_fn(move |request: Request| {
             let inner = inner.clone();
