@@ -230,25 +230,16 @@ impl PathExplorer<'_, '_> {
         self.ask_by(request, script)
     }
 
-    /// Sends a request to the app without its layers. Its path names `object`; with `None`, no object is
-    /// checked.
+    /// Sends a request to the app without its layers. Its path names `object`, if there is one, and its
+    /// handler reads `list`; with `None`, no object is checked, and no list is read.
     pub(super) fn ask_about(
         &self,
         request: &ProbeRequest,
         object: Option<SampleObject>,
-    ) -> Option<Reply> {
-        let script = self.script(request.method.as_str(), HandlerBehavior::Answers);
-        self.app.server.ask_bare(request, ProbeScript { object, ..script })
-    }
-
-    /// Sends a request to the app without its layers. Its handler reads `list`; with `None`, it reads none.
-    pub(super) fn ask_for_list(
-        &self,
-        request: &ProbeRequest,
         list: Option<ListTrial>,
     ) -> Option<Reply> {
         let script = self.script(request.method.as_str(), HandlerBehavior::Answers);
-        self.app.server.ask_bare(request, ProbeScript { list, ..script })
+        self.app.server.ask_bare(request, ProbeScript { object, list, ..script })
     }
 
     fn ask_by(&mut self, request: &ProbeRequest, script: ProbeScript) -> Option<Reply> {

@@ -55,7 +55,7 @@ fn judge_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
             for caller in &callers {
                 let request = explorer.by_own_page(caller, &route.method);
                 // Refused by a gate, whatever the list.
-                let reply = explorer.ask_for_list(&request, None);
+                let reply = explorer.ask_about(&request, None, None);
                 if reply.is_none_or(|reply| reply.report.is_none()) {
                     continue;
                 }
@@ -63,7 +63,7 @@ fn judge_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
                 let trial = ListTrial { probe, caller: number_of(facts), samples };
                 // A new one, since a ticket is valid once.
                 let request = explorer.by_own_page(caller, &route.method);
-                let Some(reply) = explorer.ask_for_list(&request, Some(trial)) else { continue };
+                let Some(reply) = explorer.ask_about(&request, None, Some(trial)) else { continue };
                 for verdict in verdicts(list, facts, trial, &reply) {
                     let method = route.method.as_str();
                     tallies.requests(Law::ListRights, explorer.path, method, &[&request], verdict);

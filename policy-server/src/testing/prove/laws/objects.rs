@@ -51,7 +51,7 @@ fn judge_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
         for caller in &callers {
             let ask = |object| {
                 let request = explorer.by_own_page(caller, &route.method);
-                let reply = explorer.ask_about(&request, object)?;
+                let reply = explorer.ask_about(&request, object, None)?;
                 Some((request, reply))
             };
             // Refused by a gate, whatever the object.
