@@ -3,7 +3,7 @@
 use http::{HeaderMap, Method};
 
 /// Cache control fields that some caches prefer to `Cache-Control`.
-pub(crate) const OWN_FIELDS: [&str; 4] =
+const OWN_FIELDS: [&str; 4] =
     ["cache-control", "cdn-cache-control", "x-cdn-cache-control", "surrogate-control"];
 
 /// The directives of a field by name. A quoted name does not count.
@@ -27,6 +27,17 @@ pub(crate) fn directives(headers: &HeaderMap, field: &str) -> Vec<(String, Optio
         (name.trim().to_lowercase(), argument)
     });
     named.filter(|(name, _)| !name.is_empty()).collect()
+}
+
+/// The field whose caches may store a response to such a request, if there is one.
+pub(crate) fn stored_by(
+    method: &Method,
+    request_headers: &HeaderMap,
+    status: u16,
+    headers: &HeaderMap,
+) -> Option<&'static str> {
+    let may_store = |field: &&str| may_store(method, request_headers, status, headers, field);
+    OWN_FIELDS.into_iter().find(may_store)
 }
 
 /// Whether the cache may store a response to such a request. A cache with a field of its own

@@ -8,26 +8,6 @@ use proptest::{prelude::*, sample::select};
 
 use super::test_server::{End, Reply, Request, Script, Step, TestServer, act, hang_up, look, step};
 
-/// How a request ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum HandlerOutcome {
-    Answered(u16),
-    Panicked,
-    TimedOut,
-    /// The client disconnected while the handler ran.
-    Dropped,
-}
-
-impl HandlerOutcome {
-    fn gives(self) -> bool {
-        matches!(self, Self::Answered(..400))
-    }
-
-    fn writes(self) -> bool {
-        matches!(self, Self::Answered(..500))
-    }
-}
-
 /// A short time-out where the handler never ends, and a long one elsewhere.
 fn server(timeout: Duration) -> TestServer {
     // Every case leaves sessions of the same users behind.
@@ -43,27 +23,22 @@ thread_local! {
     static HASTY: TestServer = server(Duration::from_millis(1));
 }
 
+/// Without an end, the client disconnects while the handler runs.
 fn play(
     server: &TestServer,
     id: Option<&str>,
     steps: Vec<Step>,
-    outcome: HandlerOutcome,
+    end: Option<End>,
 ) -> Option<Reply> {
     let request = |script: &Script| Request::post("/act").cookie(id).script(script);
-    match outcome {
-        HandlerOutcome::Answered(status) => {
-            Some(server.send(request(&Script::at_once(steps, End::Status(status)))))
-        }
-        HandlerOutcome::Panicked => Some(server.send(request(&Script::at_once(steps, End::Panic)))),
-        HandlerOutcome::TimedOut => Some(server.send(request(&Script::at_once(steps, End::Never)))),
-        HandlerOutcome::Dropped => {
-            let script = Script::in_time(steps);
-            let mut running = server.begin(request(&script));
-            assert!(step(&mut running).is_none() && script.runs() == 1);
-            hang_up(running);
-            None
-        }
+    if let Some(end) = end {
+        return Some(server.send(request(&Script::at_once(steps, end))));
     }
+    let script = Script::in_time(steps);
+    let mut running = server.begin(request(&script));
+    assert!(step(&mut running).is_none() && script.runs() == 1);
+    hang_up(running);
+    None
 }
 
 /// The data under a session id.
@@ -102,12 +77,12 @@ fn steps() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn outcomes() -> impl Strategy<Value = HandlerOutcome> {
+fn ends() -> impl Strategy<Value = Option<End>> {
     prop_oneof![
-        5 => (200..600_u16).prop_map(HandlerOutcome::Answered),
-        1 => Just(HandlerOutcome::Panicked),
-        1 => Just(HandlerOutcome::TimedOut),
-        1 => Just(HandlerOutcome::Dropped),
+        5 => (200..600_u16).prop_map(|status| Some(End::Status(status))),
+        1 => Just(Some(End::Panic)),
+        1 => Just(Some(End::Never)),
+        1 => Just(None),
     ]
 }
 
@@ -116,10 +91,10 @@ fn outcomes() -> impl Strategy<Value = HandlerOutcome> {
 /// below status 400 only, and values are kept below 500 only; otherwise nothing changes.
 #[test]
 fn the_effects_of_a_handler_depend_on_its_end_as_they_should() {
-    let cases = (steps(), any::<bool>(), prop::bool::weighted(0.8), outcomes());
-    holds("effects", 54, cases, |(step, writes_before, has_session, outcome)| {
-        let judge = |server: &TestServer| judge(server, &step, writes_before, has_session, outcome);
-        if outcome == HandlerOutcome::TimedOut { HASTY.with(judge) } else { PATIENT.with(judge) }
+    let cases = (steps(), any::<bool>(), prop::bool::weighted(0.8), ends());
+    holds("effects", 54, cases, |(step, writes_before, has_session, end)| {
+        let judge = |server: &TestServer| judge(server, &step, writes_before, has_session, end);
+        if end == Some(End::Never) { HASTY.with(judge) } else { PATIENT.with(judge) }
     });
 }
 
@@ -128,11 +103,11 @@ fn judge(
     last: &Step,
     writes_before: bool,
     has_session: bool,
-    outcome: HandlerOutcome,
+    end: Option<End>,
 ) -> Result<Precondition, TestCaseError> {
     let login = |user| Step::Login { user, is_remembered: false };
     let session_id = |steps| {
-        let reply = play(server, None, steps, HandlerOutcome::Answered(200)).expect("a response");
+        let reply = play(server, None, steps, Some(End::Status(200))).expect("a response");
         reply.set_id().expect("a session")
     };
     // Two sessions of one user, and one of another.
@@ -148,8 +123,9 @@ fn judge(
         steps.insert(0, Step::Write { key: "b" });
     }
     let id = has_session.then_some(&*own);
-    let reply = play(server, id, steps, outcome);
-    let (gives, writes) = (outcome.gives(), outcome.writes());
+    let reply = play(server, id, steps, end);
+    let gives = matches!(end, Some(End::Status(..400)));
+    let writes = matches!(end, Some(End::Status(..500)));
     let new = reply.as_ref().and_then(Reply::set_id);
     let wrote_b = writes && (writes_before || matches!(last, Step::Write { .. }));
     let keys_of = |a: bool, b: bool| match (a, b) {

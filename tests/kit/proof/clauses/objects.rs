@@ -133,25 +133,13 @@ lying!(denied: "anyone", "role(\"clerk\")"; "anyone", "!anyone");
 lying!(told: "role(\"clerk\")", "anyone"; "anyone", "!anyone");
 
 #[test]
-fn a_handler_runs_for_a_caller_who_may_not_view() {
-    let text = shown::refutation();
-    assert!(text.contains("seen      the handler ran"), "{text}");
-}
-
-#[test]
-fn a_handler_runs_for_a_caller_who_may_not_do_this() {
-    let text = changed::refutation();
-    assert!(text.contains("expected  403 object.denied"), "{text}");
-}
-
-#[test]
-fn a_caller_whom_the_rules_admit_is_refused() {
-    let text = denied::refutation();
-    assert!(text.contains("expected  the handler runs"), "{text}");
-}
-
-#[test]
-fn a_stranger_learns_that_there_is_an_object() {
-    let text = told::refutation();
-    assert!(text.contains("seen      403 object.denied"), "{text}");
+fn objects_that_decide_by_other_rules_are_found() {
+    for (text, words) in [
+        (shown::refutation(), "seen      the handler ran"),
+        (changed::refutation(), "expected  403 object.denied"),
+        (denied::refutation(), "expected  the handler runs"),
+        (told::refutation(), "seen      403 object.denied"),
+    ] {
+        assert!(text.contains(words), "`{words}` in\n{text}");
+    }
 }
