@@ -4,16 +4,7 @@ use std::collections::HashMap;
 
 use policy_server::{http::StatusCode, testing::*};
 
-use super::{ALICE, PROFILES, net};
-
-/// A browser with a logged-in user.
-async fn logged_in(net: &Network, profile: Profile) -> Browser {
-    let browser = Browser::new(profile);
-    let page = browser.open("https://app.shop.example");
-    let login = Fetch::post("https://api.shop.example/login").credentials(Include).json(&ALICE);
-    assert_eq!(page.fetch(net, login).await.status(), 204);
-    browser
-}
+use super::{PROFILES, logged_in, net};
 
 #[tokio::test]
 async fn a_form_of_another_site_changes_nothing() {

@@ -2,7 +2,7 @@
 
 use policy_server::testing::*;
 
-use super::{ALICE, PROFILES, net};
+use super::{PROFILES, logged_in, net};
 
 #[tokio::test]
 async fn a_page_without_frame_policy_is_not_framed_by_others() {
@@ -23,9 +23,7 @@ async fn the_browser_decides_whether_a_widget_gets_its_session() {
     let lenient = Profile::CHROMIUM.third_party(ThirdParty::Sent);
     for profile in PROFILES.into_iter().chain([lenient]) {
         let net = net();
-        let browser = Browser::new(profile);
-        let login = Fetch::post("https://api.shop.example/login").credentials(Include);
-        browser.open("https://app.shop.example").fetch(&net, login.json(&ALICE)).await;
+        let browser = logged_in(&net, profile).await;
         let widget = || Fetch::frame("https://api.shop.example/widget");
         let news = browser.open("https://news.example").fetch(&net, widget()).await;
         assert_eq!(news.text(), "nobody", "{profile:?}");

@@ -2,7 +2,7 @@
 
 use policy_server::testing::*;
 
-use super::{ALICE, net};
+use super::{ALICE, logged_in, net};
 
 #[tokio::test]
 async fn a_websocket_opens_for_pages_that_the_route_is_shared_with() {
@@ -25,10 +25,8 @@ async fn a_websocket_opens_for_pages_that_the_route_is_shared_with() {
 #[tokio::test]
 async fn an_event_stream_opens_only_for_authorized_callers() {
     let net = net();
-    let browser = Browser::firefox();
+    let browser = logged_in(&net, Profile::FIREFOX).await;
     let page = browser.open("https://app.shop.example");
-    let login = Fetch::post("https://api.shop.example/login").credentials(Include).json(&ALICE);
-    page.fetch(&net, login).await;
     let news = || Fetch::get("https://api.shop.example/news").credentials(Include);
     assert_eq!(page.fetch(&net, news()).await.text(), "data: hello\n\n");
     assert!(browser.open("https://blog.shop.example").fetch(&net, news()).await.is_blocked());

@@ -25,7 +25,7 @@ mod templates;
 mod time;
 
 use policy_core_tests::law;
-use policy_server::testing::{Network, Profile};
+use policy_server::testing::{Browser, Fetch, Include, Network, Profile};
 use shop::{ALICE, app};
 
 const PROFILES: [Profile; 3] = [Profile::CHROMIUM, Profile::FIREFOX, Profile::WEBKIT];
@@ -33,4 +33,13 @@ const PROFILES: [Profile; 3] = [Profile::CHROMIUM, Profile::FIREFOX, Profile::WE
 /// A network with the app at `https://api.shop.example`.
 fn net() -> Network {
     Network::new().host("https://api.shop.example", app().into_service())
+}
+
+/// A browser with a logged-in user.
+async fn logged_in(net: &Network, profile: Profile) -> Browser {
+    let browser = Browser::new(profile);
+    let page = browser.open("https://app.shop.example");
+    let login = Fetch::post("https://api.shop.example/login").credentials(Include).json(&ALICE);
+    assert_eq!(page.fetch(net, login).await.status(), 204);
+    browser
 }

@@ -2,15 +2,12 @@
 
 use policy_server::testing::*;
 
-use super::{ALICE, net};
+use super::{logged_in, net};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn loads_do_not_wait_for_each_other() {
     let net = net();
-    let browser = Browser::chromium();
-    let page = browser.open("https://app.shop.example");
-    let login = Fetch::post("https://api.shop.example/login").credentials(Include).json(&ALICE);
-    page.fetch(&net, login).await;
+    let page = logged_in(&net, Profile::CHROMIUM).await.open("https://app.shop.example");
     let loads: Vec<_> = (0..64)
         .map(|_| {
             let (net, page) = (net.clone(), page.clone());

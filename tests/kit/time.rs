@@ -2,16 +2,14 @@
 
 use policy_server::{session::minutes, testing::*};
 
-use super::{ALICE, app};
+use super::{app, logged_in};
 
 #[tokio::test]
 async fn a_session_ends_when_its_time_is_over() {
     let net = Network::new();
     let app = app().clock(net.clock());
     let net = net.host("https://api.shop.example", app.into_service());
-    let page = Browser::chromium().open("https://app.shop.example");
-    let login = Fetch::post("https://api.shop.example/login").credentials(Include).json(&ALICE);
-    page.fetch(&net, login).await;
+    let page = logged_in(&net, Profile::CHROMIUM).await.open("https://app.shop.example");
     let me = || Fetch::get("https://api.shop.example/me").credentials(Include);
     net.elapse(minutes(14));
     assert_eq!(page.fetch(&net, me()).await.status(), 200);

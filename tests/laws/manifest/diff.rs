@@ -26,16 +26,10 @@ struct Edit {
     what: usize,
 }
 
-/// The edits that [`Edit::apply`] knows.
-const EDITS: usize = 14;
-
-fn edits() -> impl Strategy<Value = Vec<Edit>> + Clone {
-    let edit = (any::<Index>(), any::<Index>(), 0..EDITS).prop_map(|(route, donor, what)| Edit {
-        route,
-        donor,
-        what,
-    });
-    vec(edit, 0..7)
+/// One of the edits that [`Edit::apply`] knows.
+fn edit() -> impl Strategy<Value = Edit> + Clone {
+    let parts = (any::<Index>(), any::<Index>(), 0..14_usize);
+    parts.prop_map(|(route, donor, what)| Edit { route, donor, what })
 }
 
 impl Edit {
@@ -108,7 +102,7 @@ impl Pair {
 }
 
 fn pair() -> impl Strategy<Value = Pair> + Clone {
-    (site(), site(), edits(), prop::bool::weighted(0.1)).prop_filter_map(
+    (site(), site(), vec(edit(), 0..7), prop::bool::weighted(0.1)).prop_filter_map(
         "two manifests that the engine accepts",
         |(old, other, edits, is_other)| {
             let mut new = old.clone();

@@ -11,7 +11,7 @@ async fn orders() {}
 
 /// Changes requests, and expects that this law alone says so.
 #[track_caller]
-fn altered(edit: fn(&mut Request), words: &str) {
+fn altered(words: &str, edit: fn(&mut Request)) {
     breaks(requesting(app().routes(routes![orders]), edit), &[Law::RequestIntegrity], words);
 }
 
@@ -33,9 +33,9 @@ fn a_cookie_becomes_a_token() {
             set(request.headers_mut(), "authorization", &token);
         }
     };
-    altered(edit, "any page can have a browser send, and no CSRF protection asks about it");
-    altered(edit, "none was sent, one arrives, made of the cookie `jwt`");
-    altered(edit, "Group");
+    altered("any page can have a browser send, and no CSRF protection asks about it", edit);
+    altered("none was sent, one arrives, made of the cookie `jwt`", edit);
+    altered("Group", edit);
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn a_query_becomes_a_token() {
             set(request.headers_mut(), "authorization", &token);
         }
     };
-    altered(edit, "one arrives, made of `access_token` in the query");
+    altered("one arrives, made of `access_token` in the query", edit);
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn a_query_becomes_a_session() {
             set(request.headers_mut(), "cookie", &session);
         }
     };
-    altered(edit, "`cookie` reaches the gates as it was sent");
+    altered("`cookie` reaches the gates as it was sent", edit);
 }
 
 #[test]
@@ -71,98 +71,80 @@ fn a_token_is_replaced() {
 #[test]
 fn a_key_of_ones_own_is_made() {
     let edit = |request: &mut Request| set(request.headers_mut(), "x-api-key", "partner");
-    altered(edit, "`x-api-key` reaches the gates as it was sent");
+    altered("`x-api-key` reaches the gates as it was sent", edit);
 }
 
 #[test]
 fn the_token_of_a_session_is_made() {
     let edit = |request: &mut Request| set(request.headers_mut(), "x-csrf-token", "1");
-    altered(edit, "`x-csrf-token` reaches the gates as it was sent");
+    altered("`x-csrf-token` reaches the gates as it was sent", edit);
 }
 
 #[test]
 fn the_query_decides_the_method() {
-    altered(
-        |request| {
-            if let Some(method) = query(request.uri(), "_method") {
-                *request.method_mut() = Method::from_bytes(method.as_bytes()).expect("a method");
-            }
-        },
-        "the method reaches the gates as it was sent: a form or a link sends GET and POST without",
-    );
+    let words =
+        "the method reaches the gates as it was sent: a form or a link sends GET and POST without";
+    altered(words, |request| {
+        if let Some(method) = query(request.uri(), "_method") {
+            *request.method_mut() = Method::from_bytes(method.as_bytes()).expect("a method");
+        }
+    });
 }
 
 #[test]
 fn a_field_decides_the_method() {
-    altered(
-        |request| {
-            if !text(request.headers(), "x-http-method-override").is_empty() {
-                *request.method_mut() = Method::DELETE;
-            }
-        },
-        "DELETE arrives, made of `x-http-method-override`",
-    );
+    altered("DELETE arrives, made of `x-http-method-override`", |request| {
+        if !text(request.headers(), "x-http-method-override").is_empty() {
+            *request.method_mut() = Method::DELETE;
+        }
+    });
 }
 
 #[test]
 fn another_path_is_served() {
-    altered(
-        |request| {
-            if request.uri().path() == "/orders" {
-                *request.uri_mut() = Uri::from_static("/other");
-            }
-        },
-        "the path reaches the gates as it was sent",
-    );
+    altered("the path reaches the gates as it was sent", |request| {
+        if request.uri().path() == "/orders" {
+            *request.uri_mut() = Uri::from_static("/other");
+        }
+    });
 }
 
 #[test]
 fn another_host_is_named() {
-    altered(
-        |request| {
-            if request.method() == "POST" {
-                set(request.headers_mut(), "host", "API.shop.example");
-            }
-        },
-        "api.shop.example was sent, API.shop.example arrives",
-    );
+    altered("api.shop.example was sent, API.shop.example arrives", |request| {
+        if request.method() == "POST" {
+            set(request.headers_mut(), "host", "API.shop.example");
+        }
+    });
 }
 
 #[test]
 fn another_origin_is_named() {
-    altered(
-        |request| {
-            if request.method() == "POST" && request.headers().contains_key("origin") {
-                set(request.headers_mut(), "origin", "https://other.shop.example");
-            }
-        },
-        "CORS, CSRF protection and isolation would decide about another page",
-    );
+    altered("CORS, CSRF protection and isolation would decide about another page", |request| {
+        if request.method() == "POST" && request.headers().contains_key("origin") {
+            set(request.headers_mut(), "origin", "https://other.shop.example");
+        }
+    });
 }
 
 #[test]
 fn finds_apps_that_drop_the_headers_about_the_page() {
-    altered(
-        |request| drop(request.headers_mut().remove("sec-fetch-site")),
-        "`sec-fetch-site` reaches the gates as it was sent",
-    );
-    altered(
-        |request| drop(request.headers_mut().remove("referer")),
-        "`referer` reaches the gates as it was sent",
-    );
+    altered("`sec-fetch-site` reaches the gates as it was sent", |request| {
+        request.headers_mut().remove("sec-fetch-site");
+    });
+    altered("`referer` reaches the gates as it was sent", |request| {
+        request.headers_mut().remove("referer");
+    });
 }
 
 #[test]
 fn a_target_in_absolute_form_names_another_host() {
-    altered(
-        |request| {
-            if request.method() == "POST" {
-                let target = format!("https://other.shop.example{}", request.uri());
-                *request.uri_mut() = target.parse().expect("a target");
-            }
-        },
-        "api.shop.example was sent, other.shop.example arrives",
-    );
+    altered("api.shop.example was sent, other.shop.example arrives", |request| {
+        if request.method() == "POST" {
+            let target = format!("https://other.shop.example{}", request.uri());
+            *request.uri_mut() = target.parse().expect("a target");
+        }
+    });
 }
 
 /// An app in a layer that lets a field of the request decide about the response.

@@ -19,7 +19,7 @@ use proptest::{
     test_runner::{Config, RngSeed, TestRunner},
 };
 
-use super::{EDITS, Edit, Pair, exact};
+use super::{Pair, edit, exact};
 use crate::manifest::{
     assert_floors,
     generate::{Site, caller, site, sketch},
@@ -125,9 +125,7 @@ fn large(runner: &mut TestRunner) -> Pair {
         add(&mut old, more, &prefix);
     }
     let mut new = old.clone();
-    let edit = (any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..EDITS)
-        .prop_map(|(route, donor, what)| Edit { route, donor, what });
-    let edits = vec(edit, 10..40).new_tree(runner).expect("edits").current();
+    let edits = vec(edit(), 10..40).new_tree(runner).expect("edits").current();
     for edit in edits {
         let before: Manifest = new.manifest.clone();
         edit.apply(&mut new.manifest, &donor.manifest);
