@@ -5,7 +5,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicUsize, Ordering},
     },
     task::Poll,
     time::Duration,
@@ -209,9 +209,8 @@ pub(crate) enum End {
 #[derive(Clone, Debug)]
 pub(crate) struct Script {
     pub(crate) steps: Vec<Step>,
-    end: Arc<Mutex<End>>,
-    /// Whether the handler may go on after its steps.
-    is_open: Arc<AtomicBool>,
+    /// The handler waits for it after its steps.
+    end: Arc<Mutex<Option<End>>>,
     seen: Arc<Mutex<Option<Seen>>>,
     runs: Arc<AtomicUsize>,
 }
@@ -228,27 +227,18 @@ pub(crate) struct Seen {
 impl Script {
     /// Takes the steps and ends at once.
     pub(crate) fn at_once(steps: Vec<Step>, end: End) -> Self {
-        let script = Self {
-            steps,
-            end: Arc::new(Mutex::new(end)),
-            is_open: Arc::default(),
-            seen: Arc::default(),
-            runs: Arc::default(),
-        };
-        script.is_open.store(true, Ordering::Relaxed);
+        let script = Self::in_time(steps);
+        script.open(end);
         script
     }
 
     /// Takes the steps, and ends when it is [opened](Self::open).
     pub(crate) fn in_time(steps: Vec<Step>) -> Self {
-        let script = Self::at_once(steps, End::Never);
-        script.is_open.store(false, Ordering::Relaxed);
-        script
+        Self { steps, end: Arc::default(), seen: Arc::default(), runs: Arc::default() }
     }
 
     pub(crate) fn open(&self, end: End) {
-        *self.end.lock().expect("no panic") = end;
-        self.is_open.store(true, Ordering::Relaxed);
+        *self.end.lock().expect("no panic") = Some(end);
     }
 
     pub(crate) fn observed_session(&self) -> Seen {
@@ -268,14 +258,11 @@ impl Script {
             is_done = take(step, sessions, session).await;
         }
         *self.seen.lock().expect("no panic") = Some(Seen { handle, user, is_done });
-        poll_fn(
-            |_context| {
-                if self.is_open.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }
-            },
-        )
-        .await;
-        let end = *self.end.lock().expect("no panic");
-        match end {
+        let end = poll_fn(|_context| {
+            let end = *self.end.lock().expect("no panic");
+            end.map_or(Poll::Pending, Poll::Ready)
+        });
+        match end.await {
             End::Status(status) => StatusCode::from_u16(status).expect("a status").into_response(),
             // A panic without its message on standard error.
             End::Panic => std::panic::resume_unwind(Box::new("the handler panics")),

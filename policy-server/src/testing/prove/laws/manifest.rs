@@ -10,7 +10,7 @@ use policy_manifest::{
     },
 };
 
-use super::{Fault, Law, LawSpec, Verdict, caching::Reuse};
+use super::{Fault, Law, LawSpec, Verdict, caching::Reuse, reading::cors_fields};
 use crate::testing::prove::{
     caller::{Caller, CredentialKind, CredentialState, Defect, Facts},
     exchange::Exchange,
@@ -127,15 +127,15 @@ fn judge(
     }
     Verdict::unless(!is_equal, || Fault {
         expected: match (reached, decision.refusal()) {
-            (true, _) => format!("the handler runs, {}", describe_fields(&decision.cors)),
+            (true, _) => format!("the handler runs, {}", cors_fields(Some(&decision.cors))),
             (false, Some(refusal)) => {
-                format!("{}, {}", refusal.code(), describe_fields(&decision.cors))
+                format!("{}, {}", refusal.code(), cors_fields(Some(&decision.cors)))
             }
-            (false, None) => format!("status {decided:?}, {}", describe_fields(&decision.cors)),
+            (false, None) => format!("status {decided:?}, {}", cors_fields(Some(&decision.cors))),
         },
         seen: match has_run {
-            true => format!("the handler ran, {}", describe_fields(headers)),
-            false => format!("status {status}, {}", describe_fields(headers)),
+            true => format!("the handler ran, {}", cors_fields(Some(headers))),
+            false => format!("status {status}, {}", cors_fields(Some(headers))),
         },
         attribute: "auth",
     })
@@ -208,14 +208,6 @@ fn fields(headers: &HeaderMap) -> Vec<(&str, &[u8])> {
     let mut fields: Vec<_> = all.filter(|(name, _)| name.starts_with("access-control-")).collect();
     fields.sort_unstable();
     fields
-}
-
-fn describe_fields(headers: &HeaderMap) -> String {
-    let fields: Vec<_> = fields(headers)
-        .into_iter()
-        .map(|(name, value)| format!("{name}: {}", String::from_utf8_lossy(value)))
-        .collect();
-    if fields.is_empty() { "no field of CORS".to_owned() } else { fields.join(", ") }
 }
 
 #[cfg(test)]

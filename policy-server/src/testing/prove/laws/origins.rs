@@ -39,7 +39,7 @@ fn judge_exchange(exchange: &Exchange<'_>) -> Verdict {
         };
         verdict = Verdict::unless(!is_right, || Fault {
             expected: "no `Access-Control-Allow-Origin` but that of a granted page".to_owned(),
-            seen: cors_fields(exchange),
+            seen: cors_fields(exchange.headers()),
             attribute: "cors",
         });
         if !is_right {
