@@ -5,17 +5,12 @@ use policy_server::{
     session::SameSite,
     testing::{Omit, TestClient},
 };
+use policy_tests::handlers::me;
 
 #[post("/begin")]
 #[auth(public)]
 async fn begin(sessions: Sessions, Json(name): Json<String>) -> Result<(), Problem> {
     Ok(sessions.login(name).await?)
-}
-
-#[get("/who")]
-#[auth(session)]
-async fn who(me: Principal) -> String {
-    me.subject().to_owned()
 }
 
 #[put("/name")]
@@ -27,7 +22,7 @@ async fn name(me: Principal, Json(name): Json<String>) -> String {
 const PAGES: CorsPolicy = CorsPolicy::origins(&["https://app.shop.example"]).credentials().build();
 
 fn app() -> App<()> {
-    App::new(()).sessions(Sessions::memory()).routes(routes![begin, who, name])
+    App::new(()).sessions(Sessions::memory()).routes(routes![begin, me, name])
 }
 
 fn client() -> TestClient {
@@ -38,11 +33,11 @@ fn client() -> TestClient {
 async fn a_page_of_a_client_is_one_in_a_browser() {
     let client = client();
     let page = client.page("https://app.shop.example");
-    assert_eq!(page.get("/who").send().await.status(), 401);
+    assert_eq!(page.get("/me").send().await.status(), 401);
     assert_eq!(page.post("/begin").json("ada").send().await.status(), 200);
-    assert_eq!(page.get("/who").send().await.text(), "ada");
+    assert_eq!(page.get("/me").send().await.text(), "ada");
     assert_eq!(page.put("/name").json("Ada").send().await.text(), "ada is Ada", "with a token");
-    assert_eq!(page.get("/who").credentials(Omit).send().await.status(), 401);
+    assert_eq!(page.get("/me").credentials(Omit).send().await.status(), 401);
     let wrong = page.put("/name").header("x-csrf-token", "none").json("Ada").send().await;
     assert!(wrong.console().is_some_and(|it| it.contains("csrf.token")), "{wrong:?}");
 
@@ -67,7 +62,7 @@ async fn pages_of_a_client_share_its_browser() {
     assert!(last.headers.contains_key("cookie") && !last.headers.contains_key("x-csrf-token"));
     assert!(refused.console().is_some_and(|it| it.contains("csrf.origin")), "{refused:?}");
     let other = client.another_browser().page("https://app.shop.example");
-    assert_eq!(other.get("/who").send().await.status(), 401);
+    assert_eq!(other.get("/me").send().await.status(), 401);
 }
 
 /// The browser has a cookie of the session for each of the two sites.

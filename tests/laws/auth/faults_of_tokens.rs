@@ -7,11 +7,12 @@ use http::{HeaderMap, HeaderValue};
 use policy_core::token::{Key, KeyRing, NewClaims, RingKey};
 use policy_core_tests::law::{Precondition, holds};
 use policy_server::{Timestamp, http, prelude::*, tokens::SecretKey};
+use policy_tests::handlers::{me, revoke};
 use proptest::{prelude::*, sample::select};
 
 use super::test_server::{
     End, OWN, Reply, Request, SECRET, START, Script, Step, TestServer, act, issue, login,
-    login_by_token, revoke, revoke_user, token_settings,
+    login_by_token, revoke_user, token_settings,
 };
 
 #[get("/read")]
@@ -27,16 +28,10 @@ async fn write(me: Principal) -> String {
     me.subject().to_owned()
 }
 
-#[get("/mine")]
-#[auth(session)]
-async fn mine(me: Principal) -> String {
-    me.subject().to_owned()
-}
-
 thread_local! {
     static SERVER: TestServer = {
         let app = App::new(()).sessions(Sessions::memory()).tokens(token_settings());
-        let app = app.routes(routes![read, write, mine, revoke, revoke_user, issue, act, login]);
+        let app = app.routes(routes![read, write, me, revoke, revoke_user, issue, act, login]);
         TestServer::new(app.routes(routes![login_by_token]))
     };
 }
@@ -232,12 +227,12 @@ fn t17_responses_do_not_reveal_why_a_session_ended() {
                         id
                     }
                 };
-                server.send(Request::get("/mine").cookie(Some(&id)))
+                server.send(Request::get("/me").cookie(Some(&id)))
             };
             let (first, second) = (response(one), response(other));
             prop_assert_eq!(first.status, 401);
             prop_assert_eq!(&first, &second);
-            let missing = server.send(Request::get("/mine"));
+            let missing = server.send(Request::get("/me"));
             prop_assert_eq!((missing.status, &missing.body), (first.status, &first.body));
             Ok(Precondition::met_if(one != other))
         })

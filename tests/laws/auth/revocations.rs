@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use policy_core_tests::law::{Precondition, holds};
-use policy_server::{prelude::*, tokens};
+use policy_server::prelude::*;
+use policy_tests::handlers::{by_token, cut_off_all, refresh, revoke};
 use proptest::{collection::vec, prelude::*, sample::select};
 
-use super::test_server::{
-    Request, TestServer, login_by_token, revoke, revoke_user, token_settings,
-};
+use super::test_server::{Request, TestServer, login_by_token, revoke_user, token_settings};
 
 /// The tolerated clock difference between servers, and the lifetime of an access token.
 const LEEWAY: u64 = 30;
@@ -16,35 +15,17 @@ const LIFETIME: u64 = 300;
 /// How long a used refresh token still returns its successor.
 const GRACE: u64 = 10;
 
-#[get("/read")]
-#[auth(token)]
-async fn read(me: Principal) -> String {
-    me.subject().to_owned()
-}
-
-#[post("/refresh")]
-#[auth(public)]
-async fn refresh(tokens: Tokens, body: String) -> Result<tokens::IssuedTokens, CredentialError> {
-    tokens.refresh(&body).await
-}
-
 #[post("/leave")]
 #[auth(public)]
 async fn leave(tokens: Tokens, body: String) -> Result<(), CredentialError> {
     tokens.logout(&body).await.map(drop)
 }
 
-#[post("/revoke-all")]
-#[auth(public)]
-async fn revoke_all(tokens: Tokens) -> Result<(), CredentialError> {
-    tokens.revoke_all().await
-}
-
 fn server() -> TestServer {
     let settings = token_settings().refresh_grace(Duration::from_secs(GRACE));
     let app = App::new(()).sessions(Sessions::memory()).tokens(settings);
-    let routes = routes![read, refresh, leave, revoke, revoke_user, revoke_all, login_by_token];
-    TestServer::new(app.routes(routes))
+    let app = app.routes(routes![by_token, refresh, leave, revoke, revoke_user, cut_off_all]);
+    TestServer::new(app.routes(routes![login_by_token]))
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -148,7 +129,7 @@ impl Login {
                 self.end();
             }
             Act::RevokeAll => {
-                prop_assert_eq!(self.server.send(Request::post("/revoke-all")).status, 200);
+                prop_assert_eq!(self.server.send(Request::post("/cut-off-all")).status, 200);
                 // Refresh tokens stay valid, so that clients get new access tokens.
                 self.end_access();
             }
@@ -194,7 +175,7 @@ impl Login {
     fn look(&self) -> Result<(), TestCaseError> {
         let now = self.server.now();
         for access in &self.access {
-            let reply = self.server.send(Request::get("/read").bearer(&access.text));
+            let reply = self.server.send(Request::get("/by-token").bearer(&access.text));
             // One issued in the second of a cut-off counts as issued in the next second.
             let is_over = now >= access.issued + LIFETIME + LEEWAY + 20;
             let lives = now < access.issued + LIFETIME + LEEWAY;

@@ -346,12 +346,6 @@ pub(crate) async fn login(sessions: Sessions, body: String) -> Result<(), Proble
     Ok(sessions.login(identity(&body)).await?)
 }
 
-#[post("/revoke")]
-#[auth(token)]
-pub(crate) async fn revoke(tokens: Tokens) -> Result<(), CredentialError> {
-    tokens.revoke().await.map(drop)
-}
-
 #[post("/revoke/{user}")]
 #[auth(public)]
 pub(crate) async fn revoke_user(user: String, tokens: Tokens) -> Result<(), CredentialError> {
