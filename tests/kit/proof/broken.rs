@@ -51,10 +51,7 @@ fn app() -> App<()> {
 /// Compares the broken laws of an app, and their messages, with the file of this name.
 #[track_caller]
 fn breaks(app: App<()>, laws: &[Law], name: &str) {
-    let proof = prove(app);
-    let broken: Vec<_> =
-        Law::ALL.into_iter().filter(|law| !proof.refutation(*law).is_empty()).collect();
-    let texts: Vec<_> = broken.iter().map(|law| proof.refutation(*law)).collect();
+    let (broken, texts) = super::refutations(app);
     let text = texts.join("\n\n") + "\n";
     assert_eq!(broken, laws, "{text}");
     golden(name, &text);

@@ -11,7 +11,7 @@ use crate::{
     exchange::Request,
     generate,
     law::{Judged, holds},
-    local::Reply,
+    local::{Reply, build_request},
     scenario::{Call, OWN, Plan, Scenario, Site, is_routed},
 };
 
@@ -235,20 +235,15 @@ fn send(
     fields: Vec<(HeaderName, HeaderValue)>,
     is_http2: bool,
 ) -> Reply {
-    let mut sent = http::Request::new(Body::empty());
-    *sent.method_mut() = request.method.clone();
     let mut headers = HeaderMap::new();
-    let mut target = request.path.clone();
-    if is_http2 {
-        *sent.version_mut() = Version::HTTP_2;
-        target = format!("{OWN}{target}");
-    } else {
-        headers.insert(HOST, HeaderValue::from_static("api.shop.example"));
-    }
-    *sent.uri_mut() = target.parse().expect("a target");
     for (name, value) in fields {
         headers.append(name, value);
     }
-    *sent.headers_mut() = headers;
+    let target = format!("{}{}", if is_http2 { OWN } else { "" }, request.path);
+    let mut sent = build_request(&request.method, &target, &headers, Body::empty());
+    if is_http2 {
+        *sent.version_mut() = Version::HTTP_2;
+        sent.headers_mut().remove(HOST);
+    }
     Site::new(scenario).send(sent)
 }

@@ -164,10 +164,7 @@ fn each_breaks(app: fn() -> App<()>, laws: &[Law], rows: &[(&str, Edit, &str)]) 
 
 #[track_caller]
 fn breaks_in(row: &str, app: App<()>, laws: &[Law], words: &str) {
-    let proof = prove(app);
-    let broken: Vec<_> =
-        Law::ALL.into_iter().filter(|law| !proof.refutation(*law).is_empty()).collect();
-    let texts: Vec<_> = broken.iter().map(|law| proof.refutation(*law)).collect();
+    let (broken, texts) = super::refutations(app);
     assert_eq!(broken, laws, "{row}: {}", texts.join("\n\n"));
     let first = texts.first().map_or("", String::as_str);
     assert!(first.contains(words), "{row}: `{words}` in\n{first}");
@@ -176,13 +173,10 @@ fn breaks_in(row: &str, app: App<()>, laws: &[Law], words: &str) {
 /// Asserts that this law is the first that an app breaks, and that all others refer to it.
 #[track_caller]
 fn breaks_first(app: App<()>, law: Law, words: &str) {
-    let proof = prove(app);
-    let mut broken = Law::ALL.into_iter().filter(|law| !proof.refutation(*law).is_empty());
-    let text = proof.refutation(law);
-    assert_eq!(broken.next(), Some(law), "{text}");
-    assert!(text.contains(words), "`{words}` in\n{text}");
-    for other in broken {
-        let text = proof.refutation(other);
+    let (broken, texts) = super::refutations(app);
+    assert_eq!(broken.first(), Some(&law), "{}", texts.join("\n\n"));
+    assert!(texts[0].contains(words), "`{words}` in\n{}", texts[0]);
+    for text in &texts[1..] {
         assert!(text.contains("` first: this may follow from it"), "{text}");
     }
 }
