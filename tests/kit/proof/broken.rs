@@ -234,7 +234,8 @@ fn a_result_lists_skipped_laws() {
         .fallback(fallback)
         .routes(routes![prices, badge]);
     let text = prove(app).confirmation(Law::ReadSoundness);
-    let replaced = "; did not run: 2 handlers, the fallback, what is mounted at `/files`, the scheme `ApiKeys`";
+    let replaced = "; did not run: 2 handlers, the fallback, what is mounted at `/files`, the \
+                    scheme `ApiKeys`";
     assert!(text.ends_with(replaced), "{text}");
     // The report of a violation says so, too.
     let text = prove(with_fields(|headers| drop(headers.remove("vary"))));
