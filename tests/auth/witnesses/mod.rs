@@ -24,9 +24,12 @@ struct Pair {
     effect: Effect,
     /// The other way round, nothing is weaker.
     is_one_way: bool,
-    old: fn(App<()>, &str) -> App<()>,
-    new: fn(App<()>, &str) -> App<()>,
+    old: Build,
+    new: Build,
 }
+
+/// Builds an app from what both have, with the origin of the server behind proxies.
+type Build = Box<dyn Fn(App<()>, &str) -> App<()>>;
 
 /// How a client sees the difference.
 #[derive(Clone, Copy)]
@@ -104,7 +107,7 @@ fn token_settings() -> TokenSettings {
 
 impl Pair {
     fn apps(&self, upstream: &str) -> [(App<()>, Clock, FaultyStore); 2] {
-        [self.old, self.new].map(|build| {
+        [&self.old, &self.new].map(|build| {
             let (clock, store) = (Clock::at(START), FaultyStore::default());
             (build(common(&clock, &store), upstream), clock, store)
         })

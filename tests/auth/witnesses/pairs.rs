@@ -22,6 +22,7 @@ const USER: AuthRequirement = AuthRequirement::session();
 const ADMIN: AuthRequirement = USER.roles(&["admin"]);
 const PROGRAM: AuthRequirement = AuthRequirement::token();
 const READER: AuthRequirement = PROGRAM.scopes(&["orders:read"]);
+const EXEMPT: CsrfPolicy = CsrfPolicy::Exempt("a mistake");
 
 const A: CorsPolicy = CorsPolicy::origins(&["https://a.example"]).build();
 const A_AND_B: CorsPolicy =
@@ -35,20 +36,62 @@ const LOGGED_IN: CorsPolicy = CorsPolicy::origins(&["https://a.example"]).creden
 fn pair(
     name: &'static str,
     effect: Effect,
-    old: fn(App<()>, &str) -> App<()>,
-    new: fn(App<()>, &str) -> App<()>,
+    old: impl Fn(App<()>, &str) -> App<()> + 'static,
+    new: impl Fn(App<()>, &str) -> App<()> + 'static,
 ) -> Pair {
-    Pair { name, effect, is_one_way: true, old, new }
+    Pair { name, effect, is_one_way: true, old: Box::new(old), new: Box::new(new) }
 }
 
 /// A pair in which each app allows something that the other one does not.
 fn both_ways(
     name: &'static str,
     effect: Effect,
-    old: fn(App<()>, &str) -> App<()>,
-    new: fn(App<()>, &str) -> App<()>,
+    old: impl Fn(App<()>, &str) -> App<()> + 'static,
+    new: impl Fn(App<()>, &str) -> App<()> + 'static,
 ) -> Pair {
-    Pair { is_one_way: false, ..pair(name, effect, old, new) }
+    pair(name, effect, old, new).both_ways()
+}
+
+impl Pair {
+    fn both_ways(self) -> Self {
+        Self { is_one_way: false, ..self }
+    }
+}
+
+/// A pair of mounts that differ in their callers.
+fn admits(name: &'static str, old: AuthRequirement, new: AuthRequirement) -> Pair {
+    let mounted = |callers: AuthRequirement| {
+        move |it: App<()>, _: &str| it.mount("/m", reads().auth(callers))
+    };
+    pair(name, Requests, mounted(old), mounted(new))
+}
+
+/// A pair of a mount for these callers, and one for everybody.
+fn opens(name: &'static str, old: AuthRequirement) -> Pair {
+    pair(
+        name,
+        Requests,
+        move |it, _| it.mount("/m", reads().auth(old)),
+        |it, _| it.mount("/m", reads().public()),
+    )
+}
+
+/// A pair of mounts that differ in their protection against forged requests.
+fn checks(name: &'static str, old: CsrfPolicy, new: CsrfPolicy) -> Pair {
+    let mounted = |csrf: CsrfPolicy| {
+        move |it: App<()>, _: &str| it.mount("/m", writes().auth(USER).csrf(csrf))
+    };
+    pair(name, Requests, mounted(old), mounted(new))
+}
+
+/// A pair of mounts that differ in their limits.
+fn limited(name: &'static str, effect: Effect, mount: fn() -> Mount, limits: [Limits; 2]) -> Pair {
+    let [old, new] = limits.map(|limits| {
+        move |it: App<()>, _: &str| {
+            it.mount("/m", mount().public().policies(policies().limits(limits)))
+        }
+    });
+    pair(name, effect, old, new)
 }
 
 /// A service for GET and HEAD.
@@ -82,14 +125,6 @@ fn protected(app: App<()>, headers: HeadersPolicy) -> App<()> {
 
 fn cached(app: App<()>, cache: CachePolicy) -> App<()> {
     app.mount("/m", reads().public().policies(policies().cache(cache)))
-}
-
-fn limited(app: App<()>, limits: Limits) -> App<()> {
-    app.mount("/m", reads().public().policies(policies().limits(limits)))
-}
-
-fn accepting(app: App<()>, limits: Limits) -> App<()> {
-    app.mount("/m", writes().public().policies(policies().limits(limits)))
 }
 
 macro_rules! handlers {
@@ -131,111 +166,28 @@ async fn script_prices() -> Json<u32> {
 
 fn callers() -> Vec<Pair> {
     vec![
-        pair(
-            "a role is gone",
-            Requests,
-            |it, _| it.mount("/m", reads().auth(ADMIN)),
-            |it, _| it.mount("/m", reads().auth(USER)),
-        ),
-        pair(
-            "users to everybody",
-            Requests,
-            |it, _| it.mount("/m", reads().auth(USER)),
-            |it, _| it.mount("/m", reads().public()),
-        ),
-        pair(
-            "users to optional",
-            Requests,
-            |it, _| it.mount("/m", reads().auth(USER)),
-            |it, _| it.mount("/m", reads().auth(USER.optional())),
-        ),
-        both_ways(
-            "tokens, too",
-            Requests,
-            |it, _| it.mount("/m", reads().auth(USER)),
-            |it, _| it.mount("/m", reads().auth(USER.or_token())),
-        ),
-        pair(
-            "tickets, too",
-            Requests,
-            |it, _| it.mount("/m", reads().auth(PROGRAM)),
-            |it, _| it.mount("/m", reads().auth(PROGRAM.or_ticket())),
-        ),
-        pair(
-            "sessions, too",
-            Requests,
-            |it, _| it.mount("/m", reads().auth(PROGRAM)),
-            |it, _| it.mount("/m", reads().auth(PROGRAM.or_session())),
-        ),
-        pair(
-            "a scope is gone",
-            Requests,
-            |it, _| it.mount("/m", reads().auth(READER)),
-            |it, _| it.mount("/m", reads().auth(PROGRAM)),
-        ),
-        pair(
+        admits("a role is gone", ADMIN, USER),
+        opens("users to everybody", USER),
+        admits("users to optional", USER, USER.optional()),
+        admits("tokens, too", USER, USER.or_token()).both_ways(),
+        admits("tickets, too", PROGRAM, PROGRAM.or_ticket()),
+        admits("sessions, too", PROGRAM, PROGRAM.or_session()),
+        admits("a scope is gone", READER, PROGRAM),
+        admits(
             "one of two scopes is gone",
-            Requests,
-            |it, _| {
-                let both = PROGRAM.scopes(&["orders:read", "orders:write"]);
-                it.mount("/m", reads().auth(both))
-            },
-            |it, _| it.mount("/m", reads().auth(READER)),
+            PROGRAM.scopes(&["orders:read", "orders:write"]),
+            READER,
         ),
-        both_ways(
-            "another role",
-            Requests,
-            |it, _| it.mount("/m", reads().auth(ADMIN)),
-            |it, _| it.mount("/m", reads().auth(USER.roles(&["staff"]))),
-        ),
-        both_ways(
-            "another scope",
-            Requests,
-            |it, _| it.mount("/m", reads().auth(READER)),
-            |it, _| it.mount("/m", reads().auth(PROGRAM.scopes(&["orders:write"]))),
-        ),
-        pair(
-            "older logins",
-            Requests,
-            |it, _| it.mount("/m", reads().auth(USER.fresh(minutes(5)))),
-            |it, _| it.mount("/m", reads().auth(USER.fresh(minutes(10)))),
-        ),
-        pair(
-            "logins of any age",
-            Requests,
-            |it, _| it.mount("/m", reads().auth(USER.fresh(minutes(5)))),
-            |it, _| it.mount("/m", reads().auth(USER)),
-        ),
-        both_ways(
-            "tokens in place of sessions",
-            Requests,
-            |it, _| it.mount("/m", reads().auth(USER)),
-            |it, _| it.mount("/m", reads().auth(PROGRAM)),
-        ),
-        both_ways(
-            "programs with a role in place of users with it",
-            Requests,
-            |it, _| it.mount("/m", reads().auth(ADMIN)),
-            |it, _| it.mount("/m", reads().auth(PROGRAM.roles(&["admin"]))),
-        ),
-        pair(
-            "optional to everybody",
-            Requests,
-            |it, _| it.mount("/m", reads().auth(USER.optional())),
-            |it, _| it.mount("/m", reads().public()),
-        ),
-        pair(
-            "tickets to everybody",
-            Requests,
-            |it, _| it.mount("/m", reads().auth(AuthRequirement::ticket())),
-            |it, _| it.mount("/m", reads().public()),
-        ),
-        pair(
-            "tokens to everybody",
-            Requests,
-            |it, _| it.mount("/m", reads().auth(READER)),
-            |it, _| it.mount("/m", reads().public()),
-        ),
+        admits("another role", ADMIN, USER.roles(&["staff"])).both_ways(),
+        admits("another scope", READER, PROGRAM.scopes(&["orders:write"])).both_ways(),
+        admits("older logins", USER.fresh(minutes(5)), USER.fresh(minutes(10))),
+        admits("logins of any age", USER.fresh(minutes(5)), USER),
+        admits("tokens in place of sessions", USER, PROGRAM).both_ways(),
+        admits("programs with a role in place of users with it", ADMIN, PROGRAM.roles(&["admin"]))
+            .both_ways(),
+        opens("optional to everybody", USER.optional()),
+        opens("tickets to everybody", AuthRequirement::ticket()),
+        opens("tokens to everybody", READER),
         pair(
             "the role of a handler",
             Requests,
@@ -299,14 +251,14 @@ fn forgery() -> Vec<Pair> {
             "the default of the app: forgery",
             Requests,
             |it, _| it.mount("/m", writes().auth(USER)),
-            |it, _| it.csrf(CsrfPolicy::Exempt("a mistake")).mount("/m", writes().auth(USER)),
+            |it, _| it.csrf(EXEMPT).mount("/m", writes().auth(USER)),
         ),
         pair(
             "the default of a group: forgery",
             Requests,
             |it, _| it.group("/g", Group::new().mount("/m", writes().auth(USER))),
             |it, _| {
-                let group = Group::new().csrf(CsrfPolicy::Exempt("a mistake"));
+                let group = Group::new().csrf(EXEMPT);
                 it.group("/g", group.mount("/m", writes().auth(USER)))
             },
         ),
@@ -314,7 +266,7 @@ fn forgery() -> Vec<Pair> {
             "an exempt login",
             Requests,
             |it, _| it.mount("/m", writes().public()),
-            |it, _| it.mount("/m", writes().public().csrf(CsrfPolicy::Exempt("a mistake"))),
+            |it, _| it.mount("/m", writes().public().csrf(EXEMPT)),
         ),
         pair(
             "an exempt fallback",
@@ -322,7 +274,7 @@ fn forgery() -> Vec<Pair> {
             |it, _| it.fallback(Fallback::handler(async |_| "reached").auth(USER)),
             |it, _| {
                 let fallback = Fallback::handler(async |_| "reached").auth(USER);
-                it.fallback(fallback.csrf(CsrfPolicy::Exempt("a mistake")))
+                it.fallback(fallback.csrf(EXEMPT))
             },
         ),
         pair(
@@ -331,51 +283,18 @@ fn forgery() -> Vec<Pair> {
             |it, up| it.proxy(ReverseProxy::new("/p", up).methods([Method::POST]).auth(USER)),
             |it, up| {
                 let proxy = ReverseProxy::new("/p", up).methods([Method::POST]).auth(USER);
-                it.proxy(proxy.csrf(CsrfPolicy::Exempt("a mistake")))
+                it.proxy(proxy.csrf(EXEMPT))
             },
         ),
     ];
-    fn with(it: App<()>, csrf: CsrfPolicy) -> App<()> {
-        it.mount("/m", writes().auth(USER).csrf(csrf))
-    }
     use CsrfPolicy as By;
     pairs.extend([
-        both_ways(
-            "token to origin",
-            Requests,
-            |it, _| with(it, By::Token),
-            |it, _| with(it, By::Origin),
-        ),
-        pair(
-            "token to origin else token",
-            Requests,
-            |it, _| with(it, By::Token),
-            |it, _| with(it, By::OriginElseToken),
-        ),
-        pair(
-            "token to exempt",
-            Requests,
-            |it, _| with(it, By::Token),
-            |it, _| with(it, By::Exempt("a mistake")),
-        ),
-        pair(
-            "origin to exempt",
-            Requests,
-            |it, _| with(it, By::Origin),
-            |it, _| with(it, By::Exempt("a mistake")),
-        ),
-        pair(
-            "origin else token to exempt",
-            Requests,
-            |it, _| with(it, By::OriginElseToken),
-            |it, _| with(it, By::Exempt("a mistake")),
-        ),
-        pair(
-            "origin to origin else token",
-            Requests,
-            |it, _| with(it, By::Origin),
-            |it, _| with(it, By::OriginElseToken),
-        ),
+        checks("token to origin", By::Token, By::Origin).both_ways(),
+        checks("token to origin else token", By::Token, By::OriginElseToken),
+        checks("token to exempt", By::Token, EXEMPT),
+        checks("origin to exempt", By::Origin, EXEMPT),
+        checks("origin else token to exempt", By::OriginElseToken, EXEMPT),
+        checks("origin to origin else token", By::Origin, By::OriginElseToken),
     ]);
     pairs
 }
@@ -646,53 +565,32 @@ fn paths() -> Vec<Pair> {
 
 fn limits() -> Vec<Pair> {
     const NONE: Limits = Limits::NONE;
+    const FIVE: Limits = NONE.rate(Rate::per_minute(5));
     const SENT: Effect = AtOnce("GET /m", 60);
     vec![
-        pair(
-            "no rate",
-            SENT,
-            |it, _| limited(it, NONE.rate(Rate::per_minute(5))),
-            |it, _| limited(it, NONE),
-        ),
-        pair(
-            "a longer burst",
-            SENT,
-            |it, _| limited(it, NONE.rate(Rate::per_minute(5))),
-            |it, _| limited(it, NONE.rate(Rate::per_minute(50))),
-        ),
-        both_ways(
+        limited("no rate", SENT, reads, [FIVE, NONE]),
+        limited("a longer burst", SENT, reads, [FIVE, NONE.rate(Rate::per_minute(50))]),
+        limited(
             "a slower rate with a longer burst",
             SENT,
-            |it, _| limited(it, NONE.rate(Rate::per_minute(5))),
-            |it, _| limited(it, NONE.rate(Rate::per_day(7000))),
-        ),
-        pair(
+            reads,
+            [FIVE, NONE.rate(Rate::per_day(7000))],
+        )
+        .both_ways(),
+        limited(
             "the same speed with a longer burst",
             SENT,
-            |it, _| limited(it, NONE.rate(Rate::per_minute(5))),
-            |it, _| limited(it, NONE.rate(Rate::per_hour(300))),
+            reads,
+            [FIVE, NONE.rate(Rate::per_hour(300))],
         ),
         pair(
             "the rate of the app",
             SENT,
-            |it, _| {
-                it.policies(policies().limits(NONE.rate(Rate::per_minute(5))))
-                    .mount("/m", reads().public())
-            },
+            |it, _| it.policies(policies().limits(FIVE)).mount("/m", reads().public()),
             |it, _| it.mount("/m", reads().public()),
         ),
-        pair(
-            "longer bodies",
-            Length(64),
-            |it, _| accepting(it, NONE.body(16)),
-            |it, _| accepting(it, NONE.body(64)),
-        ),
-        pair(
-            "bodies of the usual length",
-            Length(64),
-            |it, _| accepting(it, NONE.body(16)),
-            |it, _| accepting(it, NONE),
-        ),
+        limited("longer bodies", Length(64), writes, [NONE.body(16), NONE.body(64)]),
+        limited("bodies of the usual length", Length(64), writes, [NONE.body(16), NONE]),
     ]
 }
 
