@@ -268,9 +268,7 @@ async fn a_cut_off_at_another_instance_counts_as_well() {
             // invalid.
             assert_eq!(response.status(), 200, "{response:?}");
             one.advance(1);
-            for _ in 0..8 {
-                tokio::task::yield_now().await;
-            }
+            http::settle().await;
             if path == "/slow/access/ada" {
                 let token = response.json::<Value>()["access_token"].as_str().unwrap().to_owned();
                 assert_eq!([by(&one, &token).await, by(&two, &token).await], [401, 401]);
@@ -391,14 +389,10 @@ async fn tokens_of_a_session_that_ended_without_them_end_when_their_store_is_bac
         tokens.recover();
         // The background task runs now, and again after a second.
         for _ in 0..2 {
-            for _ in 0..100 {
-                tokio::task::yield_now().await;
-            }
+            http::settle().await;
             scenario.advance(1);
         }
-        for _ in 0..100 {
-            tokio::task::yield_now().await;
-        }
+        http::settle().await;
         assert_eq!(good(&scenario, &issued).await, [false; 4], "{end}");
     }
 }

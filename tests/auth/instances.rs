@@ -6,7 +6,7 @@ use data_encoding::BASE64URL_NOPAD;
 use policy_server::{session::minutes, store::MemoryStore, tokens::TokenKeys};
 use policy_tests::{
     handlers::{by_ticket, change_tenant, refresh, revoke, revoke_others, ticket, token},
-    http::soon,
+    http::{settle, soon},
 };
 
 use super::*;
@@ -107,13 +107,6 @@ async fn a_renewal_at_two_instances_gives_one_id() {
     let (first, second) = tokio::join!(ada.get("/me").send(), there.get("/me").send());
     assert_eq!(cookie_of(&first), cookie_of(&second));
     assert_eq!((first.text(), second.text()), ("ada".to_owned(), "ada".to_owned()));
-}
-
-/// Lets the background tasks of both instances run.
-async fn settle() {
-    for _ in 0..16 {
-        tokio::task::yield_now().await;
-    }
 }
 
 #[tokio::test]

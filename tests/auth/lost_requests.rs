@@ -3,7 +3,7 @@
 
 use std::pin::Pin;
 
-use http::{Connection, Running, StoppedTime, soon};
+use http::{Connection, Running, StoppedTime, settle, soon, until};
 use policy_server::ServerSettings;
 use tokio::task::JoinHandle;
 
@@ -131,17 +131,13 @@ async fn a_logout_is_done_wherever_its_client_goes_away() {
                     scenario.store.step();
                 }
                 held += 1;
-                for _ in 0..4 {
-                    tokio::task::yield_now().await;
-                }
+                settle().await;
             }
             let is_cut = !request.is_finished();
             request.abort();
             let _ = request.await;
             scenario.store.release();
-            for _ in 0..8 {
-                tokio::task::yield_now().await;
-            }
+            settle().await;
             if !is_cut {
                 break;
             }
@@ -192,12 +188,7 @@ async fn a_connection_that_breaks_undoes_no_logout() {
         let before = Arc::strong_count(&shared);
         drop(connection);
         // The handler holds the state until it is dropped.
-        soon(async {
-            while Arc::strong_count(&shared) >= before {
-                tokio::task::yield_now().await;
-            }
-        })
-        .await;
+        until(async || Arc::strong_count(&shared) < before).await;
         let me = server.response(raw("GET /me", &[&cookie])).await;
         assert_eq!(me.status, if lives { 200 } else { 401 }, "{deed}");
         if lives {
@@ -220,9 +211,7 @@ async fn the_end_of_a_server_waits_for_the_logout_of_a_request_that_it_cuts_off(
     store.hold();
     let stopped = server.stop();
     time.until(store.is_held()).await;
-    for _ in 0..100 {
-        tokio::task::yield_now().await;
-    }
+    settle().await;
     assert!(!stopped.is_finished());
     store.release();
     soon(stopped).await.unwrap();

@@ -36,6 +36,13 @@ pub fn soon<F: Future>(future: F) -> impl Future<Output = F::Output> {
     within(PATIENCE, future)
 }
 
+/// Lets the tasks of this runtime run that are due.
+pub async fn settle() {
+    for _ in 0..100 {
+        yield_now().await;
+    }
+}
+
 /// Waits until something is so, twice as long as [`soon`]: a store may have to fail over before.
 #[track_caller]
 pub fn until(mut is_so: impl AsyncFnMut() -> bool) -> impl Future<Output = ()> {

@@ -6,12 +6,11 @@ use std::{
     net::SocketAddr,
     path::PathBuf,
     process::{Child, Command, Stdio},
-    time::Duration,
 };
 
 use tokio::net::TcpStream;
 
-use super::{http::soon, port::Port};
+use super::{http::until, port::Port};
 
 #[derive(Debug)]
 pub struct Program {
@@ -74,12 +73,7 @@ impl Program {
         let process = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn();
         let process = process.unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let started = Self { process, folder, address, _port: port };
-        soon(async {
-            while TcpStream::connect(address).await.is_err() {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        })
-        .await;
+        until(async || TcpStream::connect(address).await.is_ok()).await;
         started
     }
 }

@@ -17,7 +17,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use crate::{http::soon, port::Port};
+use crate::{http::until, port::Port};
 
 /// The state of a network.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,12 +56,7 @@ impl Relay {
 
     /// Waits until clients can connect.
     pub async fn listens(&self) {
-        soon(async {
-            while TcpStream::connect(self.port.address).await.is_err() {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        })
-        .await;
+        until(async || TcpStream::connect(self.port.address).await.is_ok()).await;
     }
 
     /// Changes the network for all connections, also those that are open.

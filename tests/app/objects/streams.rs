@@ -12,7 +12,7 @@ use policy_server::{
     object::{EngineDecision, ObjectEngine, ObjectSchema, Question},
 };
 use policy_tests::{
-    http::{Connection, soon},
+    http::{Connection, until},
     websocket::{HANDSHAKE, assert_closed, assert_echo, echo},
 };
 
@@ -148,12 +148,7 @@ impl Streams {
         self.duty.answer(answer);
         let before = self.duty.question_count();
         self.clock.advance(Duration::from_secs(60));
-        soon(async {
-            while self.duty.question_count() < before + 2 {
-                tokio::task::yield_now().await;
-            }
-        })
-        .await;
+        until(async || self.duty.question_count() >= before + 2).await;
     }
 }
 

@@ -12,7 +12,7 @@ use policy_server::{
     tokens::SecretKey,
     traces::{RemoteTrace, TraceContext, TraceParents, Tracing},
 };
-use policy_tests::{log::Log, public_api::root};
+use policy_tests::{http::until, log::Log, public_api::root};
 use serde_json::Value;
 
 use super::*;
@@ -165,12 +165,8 @@ impl Written {
 
     /// The lines, once there are this many.
     async fn lines(&self, count: usize) -> Vec<Value> {
-        soon(async {
-            while self.bytes().iter().filter(|byte| **byte == b'\n').count() < count {
-                tokio::task::yield_now().await;
-            }
-        })
-        .await;
+        let line_count = || self.bytes().iter().filter(|byte| **byte == b'\n').count();
+        until(async || line_count() >= count).await;
         let text = String::from_utf8(self.bytes().clone()).expect("UTF-8");
         text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
     }

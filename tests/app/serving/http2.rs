@@ -26,12 +26,7 @@ pub(super) async fn connect_with(server: &Running, window: u32) -> (Client, Ende
 pub(super) async fn for_websockets(server: &Running) -> Client {
     let (client, _ended) = connect(server).await;
     let client = soon(client.ready()).await.expect("a connection");
-    soon(async {
-        while !client.is_extended_connect_protocol_enabled() {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
+    until(async || client.is_extended_connect_protocol_enabled()).await;
     client
 }
 
@@ -199,10 +194,5 @@ async fn http2_drops_the_handler_of_a_stream_that_is_reset() {
     let held = Arc::strong_count(&gate);
     sending.send_reset(h2::Reason::CANCEL);
     assert!(soon(response).await.is_err());
-    let dropped = async {
-        while Arc::strong_count(&gate) >= held {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    soon(dropped).await;
+    until(async || Arc::strong_count(&gate) < held).await;
 }

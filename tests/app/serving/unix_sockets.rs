@@ -311,12 +311,7 @@ async fn shutdowns_serve_accepted_clients_of_a_unix_socket() {
     let mut second = UnixStream::connect(&socket).await.expect("a server that listens");
     second.write_all(asking("/hello", &[]).as_bytes()).await.expect("a queue");
     stop.send(()).unwrap();
-    soon(async {
-        while socket.exists() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    })
-    .await;
+    until(async || !socket.exists()).await;
     assert!(UnixStream::connect(&socket).await.is_err());
     gate.add_permits(2);
     let first = soon(first).await.expect("a response");

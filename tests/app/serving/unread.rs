@@ -2,8 +2,6 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use policy_tests::http::until;
-
 use super::{
     timeouts::{SHORT, idle_after, narrow},
     *,

@@ -198,12 +198,7 @@ async fn websockets_of_http_2_count_as_requests_until_they_end() {
         assert_eq!(open().await.0, 503);
     }
     sending.send_reset(h2::Reason::CANCEL);
-    soon(async {
-        while open().await.0 != 200 {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
+    until(async || open().await.0 == 200).await;
     // They open with the policy in force as the candidate, which cannot count their permits.
     let counts = candidate.counts();
     assert!(counts.agreed == 2 && counts.differed == 0 && counts.undecided >= 2, "{counts:?}");

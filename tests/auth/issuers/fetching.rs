@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use policy_core::token::Jwks;
 use policy_tests::{
-    http::{Running, request},
+    http::{Running, request, settle},
     log::Log,
 };
 use serde_json::json;
@@ -115,12 +115,7 @@ async fn a_key_that_its_issuer_withdrew_has_ended_on_open_connections() {
     }
     provider.set_reply(keys(&[&new], ""));
     clock.advance(5 * MINUTE);
-    let refused = async {
-        while status(&of_old).await == 200 {
-            tokio::task::yield_now().await;
-        }
-    };
-    timeout(Duration::from_secs(60), refused).await.expect("a refusal");
+    policy_tests::http::until(async || status(&of_old).await != 200).await;
     assert_eq!(provider.request_count(), 2);
     assert_eq!(status(&of_old).await, 401);
     assert_eq!(status(&of_new).await, 200);
@@ -194,9 +189,7 @@ async fn the_age_of_a_document_is_kept_within_bounds() {
         let (_caller, clock) = open(published(&provider)).await;
         // A fetch that is not due yet is made once it is.
         clock.advance(age - Duration::from_millis(1));
-        for _ in 0..100 {
-            tokio::task::yield_now().await;
-        }
+        settle().await;
         assert_eq!(provider.request_count(), 1, "{fields}");
         clock.advance(Duration::from_millis(1));
         provider.until_asked(2).await;
@@ -268,9 +261,7 @@ async fn a_token_that_names_no_issuer_with_a_document_leads_to_no_fetch() {
     {
         assert_ne!(caller.status(token).await, 503);
     }
-    for _ in 0..100 {
-        tokio::task::yield_now().await;
-    }
+    settle().await;
     assert_eq!(provider.request_count(), 1);
 }
 
@@ -375,15 +366,10 @@ async fn a_slow_server_holds_a_start_up_for_5_seconds() {
     let mut opening = tokio::spawn(app.open());
     provider.until_asked(1).await;
     clock.advance(Duration::from_millis(4_999));
-    let early = async {
-        for _ in 0..100 {
-            tokio::task::yield_now().await;
-        }
-    };
     tokio::select! {
         biased;
         _ = &mut opening => panic!("too early"),
-        () = early => (),
+        () = settle() => (),
     }
     clock.advance(Duration::from_millis(1));
     let opened = timeout(Duration::from_secs(60), opening).await.expect("it goes on");

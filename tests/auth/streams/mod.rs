@@ -18,7 +18,7 @@ use axum::{
 };
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
-use http::{Connection, RawResponse, Running, soon};
+use http::{Connection, RawResponse, Running, soon, until};
 use http_body::{Body, Frame, SizeHint};
 use policy_server::session::minutes;
 use policy_tests::{

@@ -146,12 +146,7 @@ impl Opened {
         *self.site.shared.room.lock().unwrap() = state;
         let before = self.site.shared.calls();
         self.site.clock.advance(interval);
-        soon(async {
-            while self.site.shared.calls() == before {
-                tokio::task::yield_now().await;
-            }
-        })
-        .await;
+        until(async || self.site.shared.calls() != before).await;
     }
 
     async fn assert_goes_on(&mut self) {
