@@ -1,9 +1,10 @@
 //! Layers around an app cannot write credentials.
 
 use policy_server::{
-    AuthError, Request, Scheme, SchemeRequest,
+    Request,
     http::{HeaderMap, Uri, header},
 };
+use policy_tests::{caller_scheme::CallerScheme, handlers::ticket};
 use tower::{Layer as _, util::MapRequestLayer};
 
 use super::*;
@@ -20,35 +21,16 @@ async fn events(me: Principal) -> String {
     me.subject().to_owned()
 }
 
-#[post("/ticket")]
-#[auth(session)]
-async fn ticket(tokens: Tokens) -> Result<String, CredentialError> {
-    tokens.ticket().await
-}
-
 #[post("/issue")]
 #[auth(session)]
 async fn issue(tokens: Tokens, me: Principal) -> Result<String, CredentialError> {
     Ok(tokens.issue(&Identity::new(me.subject()))?.access_token)
 }
 
-struct Key;
-
-impl Scheme for Key {
-    const AMBIENT: bool = false;
-
-    async fn authenticate(
-        &self,
-        request: &mut SchemeRequest<'_>,
-    ) -> Result<Option<Identity>, AuthError> {
-        Ok(request.headers().get("x-key").map(|_| Identity::new("partner")))
-    }
-}
-
 #[get("/key")]
-#[auth(scheme = Key)]
+#[auth(scheme = CallerScheme)]
 async fn key(me: Principal, headers: HeaderMap) -> String {
-    format!("{} {:?}", me.subject(), headers.get("x-key"))
+    format!("{} {:?}", me.subject(), headers.get("x-caller"))
 }
 
 fn all() -> Vec<Route<All>> {
@@ -56,8 +38,11 @@ fn all() -> Vec<Route<All>> {
 }
 
 /// The fields that the layer copies, from those that any page may set.
-const COPIED: [(&str, &str); 3] =
-    [("x-tenant-token", "authorization"), ("x-tenant-cookie", "cookie"), ("x-tenant-key", "x-key")];
+const COPIED: [(&str, &str); 3] = [
+    ("x-tenant-token", "authorization"),
+    ("x-tenant-cookie", "cookie"),
+    ("x-tenant-key", "x-caller"),
+];
 
 fn copying(mut request: Request) -> Request {
     for (from, to) in COPIED {
@@ -74,7 +59,7 @@ fn copying(mut request: Request) -> Request {
 
 #[tokio::test]
 async fn a_layer_cannot_write_credentials() {
-    let change = |app: App<All>| app.scheme(Key).layer(MapRequestLayer::new(copying));
+    let change = |app: App<All>| app.scheme(CallerScheme).layer(MapRequestLayer::new(copying));
     let scenario = Scenario::with(all(), change).await;
     let ada = scenario.login("ada").await;
     let token = format!("Bearer {}", ada.post("/issue").send().await.text());
@@ -84,7 +69,7 @@ async fn a_layer_cannot_write_credentials() {
         ("/token", "x-tenant-token", token.as_str()),
         ("/me", "x-tenant-cookie", ada.cookie.as_str()),
         ("/events", "x-tenant-query", query.as_str()),
-        ("/key", "x-tenant-key", "any"),
+        ("/key", "x-tenant-key", "partner"),
     ];
     for (path, field, value) in rows {
         let response = scenario.client.get(path).header(field, value).send().await;
@@ -100,33 +85,33 @@ async fn a_layer_cannot_write_credentials() {
     assert_eq!(sent.text(), "ada");
     let sent = scenario.client.get(&format!("/events?{query}")).send().await;
     assert_eq!(sent.text(), "ada");
-    let sent = scenario.client.get("/key").header("x-key", "any").send().await;
-    assert_eq!(sent.text(), "partner Some(\"any\")");
+    let sent = scenario.client.get("/key").header("x-caller", "partner").send().await;
+    assert_eq!(sent.text(), "partner Some(\"partner\")");
 }
 
 /// Handlers see what a layer has written, except for credentials.
 #[tokio::test]
 async fn a_layer_cannot_remove_credentials_either() {
     let change = |app: App<All>| {
-        app.scheme(Key).layer(MapRequestLayer::new(|mut request: Request| {
+        app.scheme(CallerScheme).layer(MapRequestLayer::new(|mut request: Request| {
             for name in [header::COOKIE, header::AUTHORIZATION] {
                 request.headers_mut().remove(name);
             }
-            request.headers_mut().insert("x-key", "of the layer".parse().unwrap());
+            request.headers_mut().insert("x-caller", "of the layer".parse().unwrap());
             request
         }))
     };
     let scenario = Scenario::with(all(), change).await;
     let ada = scenario.login("ada").await;
     assert_eq!(ada.get("/me").send().await.text(), "ada");
-    let sent = scenario.client.get("/key").header("x-key", "any").send().await;
+    let sent = scenario.client.get("/key").header("x-caller", "partner").send().await;
     assert_eq!(sent.text(), "partner Some(\"of the layer\")");
 }
 
 #[tokio::test]
 async fn a_request_that_a_layer_made_has_no_credentials() {
     let scenario = Scenario::with(all(), |app| {
-        app.scheme(Key).layer(MapRequestLayer::new(|request: Request| {
+        app.scheme(CallerScheme).layer(MapRequestLayer::new(|request: Request| {
             let (sent, body) = request.into_parts();
             let mut request = Request::new(body);
             *request.uri_mut() = sent.uri;
@@ -136,8 +121,11 @@ async fn a_request_that_a_layer_made_has_no_credentials() {
     });
     let scenario = scenario.await;
     for path in ["/me", "/token", "/key"] {
-        let sent =
-            scenario.client.get(path).header("cookie", "__Host-sid=x").header("x-key", "any");
+        let sent = scenario
+            .client
+            .get(path)
+            .header("cookie", "__Host-sid=x")
+            .header("x-caller", "partner");
         let sent = sent.header("authorization", "Bearer x").send().await;
         assert_problem(&sent, 401, "auth.credentials-missing");
     }
@@ -146,10 +134,10 @@ async fn a_request_that_a_layer_made_has_no_credentials() {
 /// The client of an app inside another one is the service around it.
 #[tokio::test]
 async fn an_app_inside_another_one_reads_no_credential_that_was_removed_before_it() {
-    let inner = App::new(()).public_origin(OWN).scheme(Key).routes(routes![key]);
+    let inner = App::new(()).public_origin(OWN).scheme(CallerScheme).routes(routes![key]);
     let inner = inner.open().await.expect("an app");
     let removing = MapRequestLayer::new(|mut request: Request| {
-        request.headers_mut().remove("x-key");
+        request.headers_mut().remove("x-caller");
         request
     });
     let mount = Mount::new(removing.layer(inner)).strip_prefix().public();
@@ -157,6 +145,6 @@ async fn an_app_inside_another_one_reads_no_credential_that_was_removed_before_i
         app.mount("/in", mount).layer(MapRequestLayer::new(|request: Request| request))
     };
     let scenario = Scenario::with(vec![], change).await;
-    let response = scenario.client.get("/in/key").header("x-key", "any").send().await;
+    let response = scenario.client.get("/in/key").header("x-caller", "partner").send().await;
     assert_problem(&response, 401, "auth.credentials-missing");
 }

@@ -3,25 +3,13 @@
 use std::{env, fs, panic, path::PathBuf, process::Command};
 
 use policy_server::{
-    AuthError, Error, Rule, Scheme, SchemeRequest, StartProblem,
+    Error, Rule, StartProblem,
     session::{days, hours},
     store::{EmbeddedStore, LimitPolicy},
 };
+use policy_tests::caller_scheme::CallerScheme;
 
 use super::*;
-
-struct Keys;
-
-impl Scheme for Keys {
-    const AMBIENT: bool = false;
-
-    async fn authenticate(
-        &self,
-        _request: &mut SchemeRequest<'_>,
-    ) -> Result<Option<Identity>, AuthError> {
-        Ok(None)
-    }
-}
 
 #[get("/a")]
 #[auth(session)]
@@ -41,7 +29,7 @@ async fn c() {}
 async fn d() {}
 
 #[get("/e")]
-#[auth(scheme = Keys)]
+#[auth(scheme = CallerScheme)]
 async fn e() {}
 
 #[get("/f")]
@@ -111,7 +99,7 @@ async fn an_app_that_has_one_of_them_misses_the_other_only() {
     let tokens = App::new(()).tokens(Tokens::hs256(secret(1)).unwrap()).routes(routes![a, b, d]);
     assert_eq!(codes(tokens.check()), ["auth.sessions-missing"]);
     let all = App::new(()).sessions(Sessions::memory()).tokens(Tokens::hs256(secret(1)).unwrap());
-    assert!(all.scheme(Keys).routes(routes![a, b, c, d, e, f]).check().is_ok());
+    assert!(all.scheme(CallerScheme).routes(routes![a, b, c, d, e, f]).check().is_ok());
 }
 
 /// Settings of every kind and a route, reported together.

@@ -1,7 +1,8 @@
 //! The tenant of a caller: with every credential, with credentials issued from another one, and
 //! after a change.
 
-use policy_server::{AuthError, Scheme, SchemeRequest, tokens::IssuedTokens};
+use policy_server::tokens::IssuedTokens;
+use policy_tests::caller_scheme::CallerScheme;
 
 use super::*;
 
@@ -75,23 +76,9 @@ async fn ticket(tokens: Tokens) -> Result<String, CredentialError> {
     tokens.ticket().await
 }
 
-struct Keys;
-
-impl Scheme for Keys {
-    const AMBIENT: bool = false;
-
-    async fn authenticate(
-        &self,
-        request: &mut SchemeRequest<'_>,
-    ) -> Result<Option<Identity>, AuthError> {
-        let key = request.headers().get("x-key");
-        Ok(key.map(|key| user(key.to_str().unwrap())))
-    }
-}
-
-#[get("/key")]
-#[auth(scheme = Keys)]
-async fn key(me: Principal) -> String {
+#[get("/scheme")]
+#[auth(scheme = CallerScheme)]
+async fn scheme(me: Principal) -> String {
     tenant_of(&me)
 }
 
@@ -107,9 +94,9 @@ fn tenant_of(me: &Principal) -> String {
 
 async fn scenario() -> Scenario {
     let sessions = routes![enter, elevate, elevate_as, move_to, issue, tenant];
-    let tokens = routes![token, token_login, refresh, ticket, key];
+    let tokens = routes![token, token_login, refresh, ticket, scheme];
     let all = sessions.into_iter().chain(tokens).collect();
-    Scenario::with(all, |app| app.scheme(Keys)).await
+    Scenario::with(all, |app| app.scheme(CallerScheme)).await
 }
 
 impl Scenario {
@@ -169,8 +156,8 @@ async fn every_credential_has_the_tenant_that_it_was_issued_for() {
             refresh = text(&issued, "refresh_token");
         }
     }
-    for name in ["acme", "-"] {
-        let response = scenario.client.get("/key").header("x-key", name).send().await;
+    for (caller, name) in [("ada;company=acme", "acme"), ("ada", "-")] {
+        let response = scenario.client.get("/scheme").header("x-caller", caller).send().await;
         assert_eq!(response.text(), name, "a scheme");
     }
 }
@@ -223,10 +210,12 @@ async fn a_tenant_without_a_name_or_with_a_long_one_is_refused_everywhere() {
             assert_eq!(response.status(), due, "{path} {tenant} {response:?}");
             assert!(is_tenant || response.header("set-cookie").is_none());
         }
-        let key = scenario.client.get("/key").header("x-key", tenant).send().await;
+        let company = if tenant == "empty" { "" } else { tenant };
+        let caller = format!("ada;company={company}");
+        let response = scenario.client.get("/scheme").header("x-caller", caller).send().await;
         match is_tenant {
-            true => assert_eq!(key.text(), tenant),
-            false => assert_problem(&key, 503, "auth.credentials-unchecked"),
+            true => assert_eq!(response.text(), tenant),
+            false => assert_problem(&response, 503, "auth.credentials-unchecked"),
         }
     }
     for path in ["/move/empty", "/elevate/empty"] {

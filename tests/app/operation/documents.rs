@@ -5,7 +5,7 @@ use std::{convert::Infallible, fs, time::UNIX_EPOCH};
 use bytes::Bytes;
 use futures_util::stream::{Stream, empty};
 use policy_server::{
-    AuthError, Caller, Group, OpenApi, OpenApiSettings, RequestId, Scheme, SchemeRequest,
+    Caller, Group, OpenApi, OpenApiSettings, RequestId,
     extract::{
         Accept, ChosenMediaType, ClientAddr, CspNonce, CsrfToken, Decoded, MatchedRoute, PageQuery,
         PeerAddr, SentTarget, cookie::CookieJar, multipart::Multipart, ws::WebSocketUpgrade,
@@ -19,7 +19,7 @@ use policy_server::{
     schemars::{self, JsonSchema},
     tokens::{IssuedTokens, Issuer, SecretKey},
 };
-use policy_tests::{folder::Folder, openapi};
+use policy_tests::{caller_scheme::CallerScheme, folder::Folder, openapi};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
@@ -217,7 +217,7 @@ async fn negotiated(accept: Accept) -> Result<(ChosenMediaType, Json<u8>), Probl
 
 /// Takes what no client has to be told of.
 #[get("/head")]
-#[auth(scheme = ApiKeys, scopes = ["keys"])]
+#[auth(scheme = CallerScheme, scopes = ["keys"])]
 async fn head(
     _who: (ClientAddr, PeerAddr),
     _route: (MatchedRoute, SentTarget),
@@ -235,20 +235,6 @@ async fn find(filter: Json<Lamp>) -> Json<Lamp> {
     filter
 }
 
-/// A key in a header of its own.
-struct ApiKeys;
-
-impl Scheme for ApiKeys {
-    const AMBIENT: bool = false;
-
-    async fn authenticate(
-        &self,
-        _request: &mut SchemeRequest<'_>,
-    ) -> Result<Option<Identity>, AuthError> {
-        Ok(None)
-    }
-}
-
 fn app() -> App<()> {
     let tokens = Tokens::hs256(SecretKey::from_bytes([7; 32])).expect("a key");
     let issuer = Issuer::new("https://login.example").audience("lamps");
@@ -257,7 +243,7 @@ fn app() -> App<()> {
         .openapi_settings(OpenApiSettings::new("Lamps", "1.4.0").description("All of *lamps*."))
         .sessions(Sessions::memory())
         .tokens(tokens.accept(issuer))
-        .scheme(ApiKeys)
+        .scheme(CallerScheme)
         .routes(routes![list, add, replace, remove, pages, script, file, upload, raw, search])
         .routes(routes![events, socket, tokens, session, negotiated, head])
         .group("/v2", Group::new().routes(routes![add, pages]))

@@ -3,7 +3,7 @@
 
 use axum::response::Html;
 use policy_core::secret::SecretKey;
-use policy_server::{AuthError, Scheme, SchemeRequest};
+use policy_tests::caller_scheme::CallerScheme;
 
 use super::*;
 
@@ -386,35 +386,21 @@ async fn form(csrf: CsrfToken) -> String {
     csrf.field()
 }
 
-/// An authentication scheme of the app.
-struct Keys;
-
-impl Scheme for Keys {
-    const AMBIENT: bool = false;
-
-    async fn authenticate(
-        &self,
-        request: &mut SchemeRequest<'_>,
-    ) -> Result<Option<Identity>, AuthError> {
-        Ok(request.headers().get("x-key").map(|_| Identity::new("ada")))
-    }
-}
-
-/// A request without a key is anonymous, but the next one may have a key.
-#[get("/default/keys")]
-#[auth(scheme = Keys, optional)]
-async fn by_key() -> &'static str {
-    "key"
+/// A request without a credential is anonymous, but the next one may have one.
+#[get("/default/scheme")]
+#[auth(scheme = CallerScheme, optional)]
+async fn by_scheme() -> &'static str {
+    "scheme"
 }
 
 #[tokio::test]
 async fn a_default_applies_to_public_responses() {
     const APP: CachePolicy = CachePolicy::public().max_age(7).build();
     const GROUP: CachePolicy = CachePolicy::private().max_age(8).build();
-    let all = || routes![default, own, none, posted, both, for_one, by_key, argument, form];
+    let all = || routes![default, own, none, posted, both, for_one, by_scheme, argument, form];
     let client = App::new(())
         .sessions(Sessions::memory())
-        .scheme(Keys)
+        .scheme(CallerScheme)
         .policies(Policies::new().cache(APP))
         .routes(all())
         .group("/group", Group::new().policies(Policies::new().cache(GROUP)).routes(all()))
@@ -439,7 +425,7 @@ async fn a_default_applies_to_public_responses() {
             (Method::GET, "/default/both", ""),
             (Method::POST, "/default/both", ""),
             (Method::GET, "/default/session", "no-cache private"),
-            (Method::GET, "/default/keys", ""),
+            (Method::GET, "/default/scheme", ""),
             (Method::GET, "/default/argument", "no-cache private"),
             (Method::GET, "/default/form", "no-cache private"),
         ] {
@@ -456,9 +442,9 @@ async fn a_default_applies_to_public_responses() {
 async fn a_default_that_forbids_storing_applies_to_every_route() {
     let app = App::new(())
         .sessions(Sessions::memory())
-        .scheme(Keys)
+        .scheme(CallerScheme)
         .policies(Policies::new().cache(CachePolicy::no_store().build()))
-        .routes(routes![default, own, none, posted, both, for_one, by_key, argument]);
+        .routes(routes![default, own, none, posted, both, for_one, by_scheme, argument]);
     let manifest = app.manifest();
     let client = app.test();
     for (method, path, expected) in [
@@ -469,7 +455,7 @@ async fn a_default_that_forbids_storing_applies_to_every_route() {
         (Method::GET, "/default/both", "no-store"),
         (Method::POST, "/default/both", "no-store"),
         (Method::GET, "/default/session", "no-store"),
-        (Method::GET, "/default/keys", "no-store"),
+        (Method::GET, "/default/scheme", "no-store"),
         (Method::GET, "/default/argument", "no-store"),
     ] {
         let response = client.request(method.clone(), path).send().await;

@@ -1,25 +1,12 @@
 //! Streams that a ticket opens, and what ends them.
 
-use policy_server::{AuthError, Scheme, SchemeRequest};
+use policy_tests::caller_scheme::CallerScheme;
 
 use super::*;
 
-struct ApiKeys;
-
-impl Scheme for ApiKeys {
-    const AMBIENT: bool = false;
-
-    async fn authenticate(
-        &self,
-        request: &mut SchemeRequest<'_>,
-    ) -> Result<Option<Identity>, AuthError> {
-        Ok(request.headers().contains_key("x-api-key").then(|| Identity::new("ada")))
-    }
-}
-
-#[post("/ticket/by-key")]
-#[auth(scheme = ApiKeys)]
-async fn ticket_by_key(tokens: Tokens) -> Result<String, CredentialError> {
+#[post("/ticket/by-scheme")]
+#[auth(scheme = CallerScheme)]
+async fn ticket_by_scheme(tokens: Tokens) -> Result<String, CredentialError> {
     tokens.ticket().await
 }
 
@@ -53,9 +40,10 @@ async fn streams_of_a_ticket_end_with_its_credential() {
 #[tokio::test]
 async fn a_stream_of_a_ticket_from_a_scheme_ends_by_a_cut_off() {
     for path in ["/cut-off", "/cut-off-all"] {
-        let site = Site::with(|app| app.scheme(ApiKeys).routes(routes![ticket_by_key])).await;
-        let key = "x-api-key: k-7f3a".to_owned();
-        let ticket = site.post("/ticket/by-key", &[key], "").await.text().to_owned();
+        let site =
+            Site::with(|app| app.scheme(CallerScheme).routes(routes![ticket_by_scheme])).await;
+        let caller = "x-caller: ada".to_owned();
+        let ticket = site.post("/ticket/by-scheme", &[caller], "").await.text().to_owned();
         let events = site.events(&format!("/events/ticket?ticket={ticket}"), "x-a: b").await;
         site.post(path, &[], "").await;
         assert_ended(events).await;

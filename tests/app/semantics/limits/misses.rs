@@ -3,27 +3,10 @@
 use std::collections::BTreeMap;
 
 use futures_util::{FutureExt, future::join_all};
-use policy_server::{
-    AuthError, Scheme, SchemeRequest,
-    object::{LoadLocked, Locked, Lookup},
-};
+use policy_server::object::{LoadLocked, Locked, Lookup};
+use policy_tests::caller_scheme::CallerScheme;
 
 use super::{rates::connect_from, *};
-
-/// A scheme that believes the name in `x-user`.
-struct Users;
-
-impl Scheme for Users {
-    const AMBIENT: bool = false;
-
-    async fn authenticate(
-        &self,
-        request: &mut SchemeRequest<'_>,
-    ) -> Result<Option<Identity>, AuthError> {
-        let user = request.headers().get("x-user").and_then(|user| user.to_str().ok());
-        Ok(user.map(Identity::new))
-    }
-}
 
 /// The owners of drafts by their numbers, and how many drafts were loaded.
 #[derive(Clone)]
@@ -72,40 +55,40 @@ impl LoadLocked for Draft {
 }
 
 #[get("/drafts/{id}")]
-#[auth(scheme = Users)]
+#[auth(scheme = CallerScheme)]
 async fn show(draft: Allowed<Draft>) -> String {
     draft.id.to_string()
 }
 
 #[post("/drafts/{id}")]
-#[auth(scheme = Users)]
+#[auth(scheme = CallerScheme)]
 async fn change(draft: Locked<Draft, Edit>) -> String {
     draft.id.to_string()
 }
 
 #[post("/copies")]
-#[auth(scheme = Users)]
+#[auth(scheme = CallerScheme)]
 async fn copy(drafts: Lookup<Draft>, id: String) -> Result<String, Problem> {
     let id = id.parse().map_err(|_no_number| Problem::bad_request())?;
     Ok(drafts.get(&id).await?.id.to_string())
 }
 
 #[get("/plain")]
-#[auth(scheme = Users)]
+#[auth(scheme = CallerScheme)]
 async fn plain() -> &'static str {
     "plain"
 }
 
 /// Two misses by its own limit.
 #[get("/strict/{id}")]
-#[auth(scheme = Users)]
+#[auth(scheme = CallerScheme)]
 #[limit(misses = "2/min")]
 async fn strict(draft: Allowed<Draft>) -> String {
     draft.id.to_string()
 }
 
 #[get("/shared/{id}")]
-#[auth(scheme = Users, optional)]
+#[auth(scheme = CallerScheme, optional)]
 async fn shared(draft: Allowed<Draft>) -> String {
     draft.id.to_string()
 }
@@ -127,7 +110,7 @@ impl House {
     fn app(&self) -> App<Drafts> {
         App::new(self.drafts.clone())
             .clock(self.clock.clone())
-            .scheme(Users)
+            .scheme(CallerScheme)
             .policies(Policies::new().limits(Limits::NONE.misses(Rate::per_minute(3))))
             .routes(routes![show, change, copy, plain, strict, shared])
     }
@@ -143,11 +126,11 @@ struct Caller<'a>(&'a TestClient, &'static str);
 
 impl Caller<'_> {
     fn get(&self, path: &str) -> TestRequest {
-        self.0.get(path).header("x-user", self.1)
+        self.0.get(path).header("x-caller", self.1)
     }
 
     fn post(&self, path: &str) -> TestRequest {
-        self.0.post(path).header("x-user", self.1)
+        self.0.post(path).header("x-caller", self.1)
     }
 }
 
