@@ -2,6 +2,7 @@
 
 use futures_util::stream;
 use policy_server::PolicyLayer;
+use policy_tests::handlers::login;
 use tower::Layer;
 
 use super::*;
@@ -205,12 +206,6 @@ async fn all_methods_get_the_csrf_check() {
     #[any("/any")]
     #[auth(session)]
     async fn guarded() {}
-
-    #[post("/login")]
-    #[auth(public)]
-    async fn login(sessions: Sessions) -> Result<(), Problem> {
-        Ok(sessions.login("ada").await?)
-    }
 
     let app = App::new(()).sessions(Sessions::memory()).routes(routes![guarded, login]);
     let mount = echo().all_methods().auth(AuthRequirement::session());

@@ -10,6 +10,7 @@ use std::{
 };
 
 use policy_server::extract::MatchedRoute;
+use policy_tests::handlers::login;
 use tower::{Layer, Service, layer::layer_fn, util::MapRequestLayer};
 
 use super::*;
@@ -86,12 +87,6 @@ async fn wrapped(id: u64, headers: http::HeaderMap) -> String {
 #[layer(once("route"))]
 async fn secret(me: Principal) -> String {
     me.subject().to_owned()
-}
-
-#[post("/login")]
-#[auth(public)]
-async fn login(sessions: Sessions) -> Result<(), Problem> {
-    Ok(sessions.login("ada").await?)
 }
 
 fn echo() -> Mount {

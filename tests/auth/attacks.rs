@@ -6,7 +6,10 @@ use policy_server::{
     http::{HeaderValue, Method, Request},
     store::LimitPolicy,
 };
-use policy_tests::http::{Running, request, soon};
+use policy_tests::{
+    handlers::token,
+    http::{Running, request, soon},
+};
 use tokio::net::TcpStream;
 
 use super::*;
@@ -29,12 +32,6 @@ impl Scheme for Panics {
 #[auth(scheme = Panics, optional)]
 async fn panics(State(shared): State<All>) {
     shared.count_call();
-}
-
-#[get("/token")]
-#[auth(token)]
-async fn token(me: Principal) -> String {
-    me.subject().to_owned()
 }
 
 #[get("/either")]

@@ -2,7 +2,7 @@
 //! `fresh`, `ticket`, and redirects to the login page.
 
 use super::*;
-use policy_tests::handlers::elevate;
+use policy_tests::handlers::{elevate, own_token, ticket};
 
 #[get("/either")]
 #[auth(session | token)]
@@ -66,18 +66,6 @@ async fn login_as(sessions: Sessions, Json(rights): Json<Rights>) -> Result<(), 
 #[auth(public)]
 async fn token_as(tokens: Tokens, Json(rights): Json<Rights>) -> Result<String, Problem> {
     Ok(tokens.issue(&rights.identity())?.access_token)
-}
-
-#[post("/tokens")]
-#[auth(session)]
-async fn own_token(tokens: Tokens, session: Session) -> Result<String, Problem> {
-    Ok(tokens.issue(&session.identity().ok_or_else(Problem::unauthorized)?)?.access_token)
-}
-
-#[post("/ticket")]
-#[auth(session | token)]
-async fn ticket(tokens: Tokens) -> Result<String, CredentialError> {
-    tokens.ticket().await
 }
 
 #[get("/by-ticket")]

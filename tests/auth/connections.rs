@@ -5,7 +5,10 @@ use ::http::Request;
 use bytes::Bytes;
 use h2::client::SendRequest;
 use policy_server::tokens::TokenKeys;
-use policy_tests::http::{Connection, Running, request, soon};
+use policy_tests::{
+    handlers::revoke,
+    http::{Connection, Running, request, soon},
+};
 use tokio::net::TcpStream;
 
 use super::*;
@@ -20,12 +23,6 @@ async fn who(me: Principal) -> String {
 #[auth(public)]
 async fn issue(user: String, tokens: Tokens) -> Result<String, Problem> {
     Ok(tokens.issue(&Identity::new(user))?.access_token)
-}
-
-#[post("/revoke")]
-#[auth(token)]
-async fn revoke(tokens: Tokens) -> Result<(), CredentialError> {
-    tokens.revoke().await.map(drop)
 }
 
 #[post("/enter/{user}")]

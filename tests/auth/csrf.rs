@@ -1,6 +1,7 @@
 //! Requests that pages of other sites cannot forge.
 
 use policy_server::{Body, CsrfPolicy, http::Method};
+use policy_tests::handlers::ticket;
 use serde::Deserialize;
 
 use super::*;
@@ -161,12 +162,6 @@ async fn public_sessions(
 async fn by_token(session: Session, State(shared): State<All>) -> &'static str {
     shared.count_call();
     if session.identity().is_some() { "somebody" } else { "nobody" }
-}
-
-#[post("/ticket")]
-#[auth(token)]
-async fn ticket(tokens: Tokens) -> Result<String, CredentialError> {
-    tokens.ticket().await
 }
 
 #[get("/by-ticket")]

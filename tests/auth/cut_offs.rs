@@ -2,7 +2,7 @@
 
 use axum::{extract::FromRequestParts, http::request::Parts};
 use policy_server::tokens::IssuedTokens;
-use policy_tests::handlers::{by_ticket, by_token};
+use policy_tests::handlers::{by_ticket, by_token, refresh};
 
 use super::*;
 
@@ -85,12 +85,6 @@ async fn issue(me: Principal, tokens: Tokens) -> Result<Json<[String; 4]>, Probl
     let access = tokens.issue(&Identity::new(me.subject()))?.access_token;
     let refresh = login.refresh_token.unwrap_or_default();
     Ok(Json([access, login.access_token, refresh, tokens.ticket().await?]))
-}
-
-#[post("/refresh")]
-#[auth(public)]
-async fn refresh(tokens: Tokens, body: String) -> Result<IssuedTokens, CredentialError> {
-    tokens.refresh(&body).await
 }
 
 #[get("/admin")]

@@ -3,7 +3,7 @@
 use super::*;
 use policy_server::http::Method;
 use policy_tests::{
-    handlers::{by_ticket, by_token, revoke_others, ticket},
+    handlers::{by_ticket, by_token, revoke, revoke_others, ticket},
     log::Log,
 };
 
@@ -110,8 +110,8 @@ async fn tokens_are_refused_while_revocations_are_unknown() {
 /// A store of the app need not remember a write that failed, but this process does.
 #[tokio::test]
 async fn a_refused_revocation_of_tokens_holds_in_this_process() {
-    for path in ["/token/revoke", "/token/revoke-user"] {
-        let routes = routes![by_token, revoke_token, revoke_tokens];
+    for path in ["/revoke", "/token/revoke-user"] {
+        let routes = routes![by_token, revoke, revoke_tokens];
         let scenario = Scenario::with(routes, |app| app).await;
         let send = |method: Method, path: &str| {
             let request = scenario.client.request(method, path);
@@ -125,12 +125,6 @@ async fn a_refused_revocation_of_tokens_holds_in_this_process() {
         scenario.advance(2);
         assert_eq!(send(Method::GET, "/by-token").await.status(), 401, "{path}");
     }
-}
-
-#[post("/token/revoke")]
-#[auth(token)]
-async fn revoke_token(tokens: Tokens) -> Result<String, Problem> {
-    Ok(tokens.revoke().await?.to_string())
 }
 
 #[post("/token/revoke-user")]

@@ -4,16 +4,13 @@ use policy_server::{
     Request,
     http::{HeaderMap, Uri, header},
 };
-use policy_tests::{caller_scheme::CallerScheme, handlers::ticket};
+use policy_tests::{
+    caller_scheme::CallerScheme,
+    handlers::{ticket, token},
+};
 use tower::{Layer as _, util::MapRequestLayer};
 
 use super::*;
-
-#[get("/token")]
-#[auth(token)]
-async fn token(me: Principal) -> String {
-    me.subject().to_owned()
-}
 
 #[get("/events")]
 #[auth(ticket)]

@@ -5,6 +5,7 @@ use policy_server::{
     AuthError, CredentialError, CsrfPolicy, PolicyLayer, Request, ReverseProxy, Scheme,
     SchemeRequest, extract::PeerAddr, http::Method,
 };
+use policy_tests::handlers::ticket;
 use tower::Layer as _;
 
 use super::*;
@@ -276,14 +277,8 @@ async fn a_ticket_counts_with_get_only() {
         "in"
     }
 
-    #[post("/ticket")]
-    #[auth(token)]
-    async fn make(tokens: Tokens) -> Result<String, CredentialError> {
-        tokens.ticket().await
-    }
-
     let requirement = AuthRequirement::ticket();
-    let scenario = Scenario::with(routes![handler, make], |app| {
+    let scenario = Scenario::with(routes![handler, ticket], |app| {
         app.mount("/mount", answer().methods([Method::GET, Method::HEAD, Method::POST]))
             .proxy(upstream("/proxy"))
             .fallback(page())

@@ -2,7 +2,10 @@
 //! after a change.
 
 use policy_server::tokens::IssuedTokens;
-use policy_tests::caller_scheme::CallerScheme;
+use policy_tests::{
+    caller_scheme::CallerScheme,
+    handlers::{elevate, refresh, ticket},
+};
 
 use super::*;
 
@@ -19,12 +22,6 @@ fn user(tenant: &str) -> Identity {
 #[auth(public)]
 async fn enter(tenant: String, sessions: Sessions) -> Result<(), CredentialError> {
     sessions.login(user(&tenant)).await
-}
-
-#[post("/elevate")]
-#[auth(session)]
-async fn elevate(session: Session) -> Result<(), CredentialError> {
-    session.elevate()
 }
 
 #[post("/elevate/{tenant}")]
@@ -61,19 +58,6 @@ async fn token(tenant: String, tokens: Tokens) -> Result<IssuedTokens, Credentia
 #[auth(public)]
 async fn token_login(tenant: String, tokens: Tokens) -> Result<IssuedTokens, CredentialError> {
     tokens.login(user(&tenant)).await
-}
-
-#[post("/refresh")]
-#[auth(public)]
-async fn refresh(tokens: Tokens, body: String) -> Result<IssuedTokens, CredentialError> {
-    tokens.refresh(&body).await
-}
-
-/// A ticket that is issued from a token.
-#[post("/ticket")]
-#[auth(token)]
-async fn ticket(tokens: Tokens) -> Result<String, CredentialError> {
-    tokens.ticket().await
 }
 
 #[get("/scheme")]

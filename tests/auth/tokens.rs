@@ -1,18 +1,12 @@
 //! Tokens that a handler issues, and every way to revoke them.
 
 use super::*;
-use policy_tests::handlers::{cut_off_all, revoke};
+use policy_tests::handlers::{cut_off_all, revoke, token};
 
 #[post("/issue")]
 #[auth(public)]
 async fn issue(tokens: Tokens) -> Result<String, Problem> {
     Ok(tokens.issue(&Identity::new("ada").scopes(["a", "b"]))?.access_token)
-}
-
-#[get("/token")]
-#[auth(token)]
-async fn token(me: Principal) -> String {
-    me.subject().to_owned()
 }
 
 #[post("/cut-off/{user}")]

@@ -47,6 +47,12 @@ pub async fn csrf(token: CsrfToken) -> CsrfToken {
     token
 }
 
+#[post("/login")]
+#[auth(public)]
+pub async fn login(sessions: Sessions) -> Result<(), Problem> {
+    Ok(sessions.login("ada").await?)
+}
+
 #[post("/elevate")]
 #[auth(session)]
 pub async fn elevate(session: Session) -> Result<(), Problem> {
@@ -84,9 +90,17 @@ pub async fn refresh(tokens: Tokens, body: String) -> Result<IssuedTokens, Crede
     tokens.refresh(&body).await
 }
 
+#[post("/tokens")]
+#[auth(session)]
+pub async fn own_token(tokens: Tokens, session: Session) -> Result<String, Problem> {
+    Ok(tokens.issue(&session.identity().ok_or_else(Problem::unauthorized)?)?.access_token)
+}
+
 #[get("/token")]
 #[auth(token)]
-pub async fn token() {}
+pub async fn token(me: Principal) -> String {
+    me.subject().to_owned()
+}
 
 #[get("/by-token")]
 #[auth(token)]
@@ -111,7 +125,7 @@ pub async fn cut_off_all(tokens: Tokens) -> Result<(), CredentialError> {
 }
 
 #[post("/ticket")]
-#[auth(session)]
+#[auth(session | token)]
 pub async fn ticket(tokens: Tokens) -> Result<String, CredentialError> {
     tokens.ticket().await
 }

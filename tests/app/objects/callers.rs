@@ -1,6 +1,7 @@
 //! Callers without a name, without a tenant, or of other credentials.
 
 use policy_server::tokens::SecretKey;
+use policy_tests::handlers::ticket;
 
 use super::*;
 
@@ -64,12 +65,6 @@ async fn token(caller: String, tokens: Tokens) -> Result<String, Problem> {
 async fn login(caller: String, sessions: Sessions) -> Result<(), Problem> {
     let identity = identity(&caller).ok_or_else(Problem::bad_request)?;
     Ok(sessions.login(identity).await?)
-}
-
-#[post("/ticket")]
-#[auth(token)]
-async fn ticket(tokens: Tokens) -> Result<String, CredentialError> {
-    tokens.ticket().await
 }
 
 /// Sessions, tokens and tickets name the same caller, with the same tenant.

@@ -1,7 +1,7 @@
 //! One line for each response.
 
 use policy_server::tokens::SecretKey;
-use policy_tests::log::Log;
+use policy_tests::{handlers::by_token, log::Log};
 
 use super::*;
 
@@ -150,10 +150,6 @@ async fn the_access_log_distinguishes_disconnected_and_served_clients() {
     let line = lines(&log, 3).await.remove(2);
     assert_parts(&line, &["http.response.body.size=9", "policy.is_complete=true"]);
 }
-
-#[get("/by-token")]
-#[auth(token)]
-async fn by_token() {}
 
 #[get("/by-session")]
 #[auth(session)]

@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, pin::pin};
 
 use policy_server::testing::FaultyStore;
+use policy_tests::handlers::{login, me};
 
 use super::*;
 
@@ -103,23 +104,11 @@ async fn the_limit_of_connections_covers_all_cores() {
 /// Sessions, revocations and the end of streams work across cores.
 #[tokio::test]
 async fn cores_share_sessions() {
-    #[post("/login")]
-    #[auth(public)]
-    #[csrf(exempt = "a test")]
-    async fn login(sessions: Sessions) -> Result<StatusCode, Problem> {
-        sessions.login("ada").await?;
-        Ok(StatusCode::NO_CONTENT)
-    }
-
-    #[get("/me")]
-    #[auth(session)]
-    async fn me(me: Principal) -> String {
-        me.subject().to_owned()
-    }
-
     let app = App::new(()).sessions(Sessions::memory()).settings(per_core());
     let server = Running::start(app.routes(routes![login, me])).await;
-    let login = server.response(request("POST /login", &["content-length: 0"])).await;
+    let login = server
+        .response(request("POST /login", &["origin: http://localhost", "content-length: 0"]))
+        .await;
     let cookie = login.header("set-cookie").and_then(|cookie| cookie.split(';').next());
     let cookie = format!("cookie: {}", cookie.expect("a cookie"));
     for _ in 0..20 {

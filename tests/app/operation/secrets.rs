@@ -2,7 +2,10 @@
 //! everything that is recorded at level TRACE is searched for it.
 
 use policy_server::tokens::SecretKey;
-use policy_tests::log::Log;
+use policy_tests::{
+    handlers::{by_ticket, own_token, ticket},
+    log::Log,
+};
 use serde::Deserialize;
 
 use super::*;
@@ -27,24 +30,6 @@ async fn login(sessions: Sessions, Json(login): Json<Login>) -> Result<StatusCod
 #[auth(session)]
 async fn csrf(token: CsrfToken) -> String {
     token.text().unwrap_or_default().to_owned()
-}
-
-#[post("/tokens")]
-#[auth(session)]
-async fn own_token(tokens: Tokens, session: Session) -> Result<String, Problem> {
-    Ok(tokens.issue(&session.identity().ok_or_else(Problem::unauthorized)?)?.access_token)
-}
-
-#[post("/ticket")]
-#[auth(token)]
-async fn ticket(tokens: Tokens) -> Result<String, CredentialError> {
-    tokens.ticket().await
-}
-
-#[get("/by-ticket")]
-#[auth(ticket)]
-async fn by_ticket(me: Principal) -> String {
-    me.subject().to_owned()
 }
 
 #[get("/private")]

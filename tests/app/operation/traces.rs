@@ -12,7 +12,7 @@ use policy_server::{
     tokens::SecretKey,
     traces::{RemoteTrace, TraceContext, TraceParents, Tracing},
 };
-use policy_tests::{http::until, log::Log, public_api::root};
+use policy_tests::{handlers::by_token, http::until, log::Log, public_api::root};
 use serde_json::Value;
 
 use super::*;
@@ -181,10 +181,6 @@ impl io::Write for Written {
         Ok(())
     }
 }
-
-#[get("/by-token")]
-#[auth(token)]
-async fn by_token() {}
 
 #[tokio::test]
 async fn lines_of_the_access_log_follow_their_schema() {

@@ -3,7 +3,7 @@
 
 use axum::response::Html;
 use policy_core::secret::SecretKey;
-use policy_tests::caller_scheme::CallerScheme;
+use policy_tests::{caller_scheme::CallerScheme, handlers::login};
 
 use super::*;
 
@@ -96,13 +96,6 @@ async fn change(headers: HeaderMap) -> Asked {
 #[auth(public)]
 async fn remove() -> StatusCode {
     StatusCode::NO_CONTENT
-}
-
-#[post("/login")]
-#[auth(public)]
-async fn login(sessions: Sessions) -> Result<StatusCode, Problem> {
-    sessions.login("ada").await?;
-    Ok(StatusCode::OK)
 }
 
 #[post("/logout")]

@@ -1,6 +1,8 @@
 //! Conditional requests and ranges. `tests/laws/http/conditions.rs` compares their combinations with
 //! RFC 9110 13.2.2 and 14.2, step by step.
 
+use policy_tests::handlers::login;
+
 use super::*;
 
 const CONTENT: &str = "0123456789";
@@ -270,13 +272,6 @@ async fn a_session_does_not_break_a_304() {
     async fn account(session: Session) -> Result<(ETag, &'static str), Problem> {
         session.set("seen", true)?;
         Ok((ETag::version(1), "an account"))
-    }
-
-    #[post("/login")]
-    #[auth(public)]
-    async fn login(sessions: Sessions) -> Result<StatusCode, Problem> {
-        sessions.login("ada").await?;
-        Ok(StatusCode::OK)
     }
 
     const OWN: &str = "https://api.shop.example";

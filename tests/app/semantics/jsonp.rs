@@ -1,5 +1,7 @@
 //! Responses as scripts: public ones only, and with nothing executable that a client wrote.
 
+use policy_tests::handlers::login;
+
 use super::*;
 
 #[get("/prices")]
@@ -188,13 +190,6 @@ async fn jsonp_handlers_have_no_caller() {
 /// With the token of a session, any page that loads the script could act for its owner.
 #[tokio::test]
 async fn no_script_has_the_token_of_a_session_in_it() {
-    #[post("/login")]
-    #[auth(public)]
-    async fn login(sessions: Sessions) -> Result<StatusCode, Problem> {
-        sessions.login("ada").await?;
-        Ok(StatusCode::OK)
-    }
-
     #[get("/plain")]
     #[auth(public)]
     async fn plain(csrf: CsrfToken) -> CsrfToken {

@@ -9,18 +9,11 @@ use policy_server::{
     prelude::*,
 };
 use policy_tests::{
-    handlers::{csrf, me},
+    handlers::{csrf, login, me},
     http::Running,
     peers::{COOKIEJAR, Peer, TOUGH_COOKIE},
 };
 use serde_json::{Value, json};
-
-#[post("/login")]
-#[auth(public)]
-async fn login(sessions: Sessions) -> Result<&'static str, Problem> {
-    sessions.login("ada").await?;
-    Ok("in")
-}
 
 #[post("/login/remembered")]
 #[auth(public)]

@@ -22,7 +22,7 @@ use http::{Connection, RawResponse, Running, soon, until};
 use http_body::{Body, Frame, SizeHint};
 use policy_server::session::minutes;
 use policy_tests::{
-    handlers::{cut_off, cut_off_all, elevate, revoke},
+    handlers::{cut_off, cut_off_all, elevate, revoke, revoke_all, revoke_others, ticket},
     websocket::{HANDSHAKE, assert_echo, echo},
 };
 
@@ -133,26 +133,6 @@ async fn family(tokens: Tokens) -> Result<policy_server::tokens::IssuedTokens, C
 #[auth(public)]
 async fn end_family(tokens: Tokens, body: String) -> Result<String, Problem> {
     Ok(tokens.logout(&body).await?.to_string())
-}
-
-#[post("/ticket")]
-#[auth(session | token)]
-async fn ticket(tokens: Tokens) -> Result<String, CredentialError> {
-    tokens.ticket().await
-}
-
-#[post("/revoke-others")]
-#[auth(session)]
-async fn revoke_others(sessions: Sessions) -> Result<(), Problem> {
-    sessions.revoke_others().await?;
-    Ok(())
-}
-
-#[post("/revoke-all")]
-#[auth(session)]
-async fn revoke_all(sessions: Sessions) -> Result<(), Problem> {
-    sessions.revoke_all().await?;
-    Ok(())
 }
 
 /// Logs out and sends its page piece by piece.
