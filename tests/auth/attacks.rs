@@ -3,14 +3,14 @@
 use axum_core::response::IntoResponse;
 use policy_server::{
     AuthError, Mount, Scheme, SchemeRequest,
-    http::{HeaderValue, Method, Request},
+    http::{HeaderValue, Method},
     store::LimitPolicy,
 };
 use policy_tests::{
     handlers::token,
-    http::{Running, request, soon},
+    http::{Running, request},
+    http2,
 };
-use tokio::net::TcpStream;
 
 use super::*;
 
@@ -201,27 +201,14 @@ async fn two_authorization_fields_are_refused() {
 async fn crumbs_of_cookies_over_http_2_are_one_field() {
     let (app, _shared) = app(&FaultyStore::default(), &Clock::at(START), all());
     let server = Running::start(app).await;
-    let stream = soon(TcpStream::connect(server.address)).await.unwrap();
-    let (client, connection) = soon(h2::client::handshake(stream)).await.unwrap();
-    let _connection = tokio::spawn(connection);
+    let (client, _ended) = http2::connect(&server).await;
     let send = async |method: &str, path: &str, fields: &[(&str, &str)]| {
-        let mut request =
-            Request::builder().method(method).uri(format!("http://api.example{path}"));
-        for (name, value) in fields {
-            request = request.header(*name, *value);
-        }
-        let mut client = soon(client.clone().ready()).await.unwrap();
-        let (response, _) = client.send_request(request.body(()).unwrap(), true).unwrap();
-        let (head, mut body) = soon(response).await.unwrap().into_parts();
-        let mut text = Vec::new();
-        while let Some(data) = soon(body.data()).await {
-            text.extend_from_slice(&data.unwrap());
-        }
-        (head.status.as_u16(), head.headers, String::from_utf8(text).unwrap())
+        let request = http2::request(method, &format!("http://api.example{path}"), fields);
+        http2::send(&mut client.clone(), request, "").await
     };
     let login = async |user: &str| {
-        let (_, headers, _) = send("POST", &format!("/login/{user}"), &[("origin", OWN)]).await;
-        let line = headers["set-cookie"].to_str().unwrap();
+        let response = send("POST", &format!("/login/{user}"), &[("origin", OWN)]).await;
+        let line = response.header("set-cookie").unwrap();
         line.split(';').next().unwrap().to_owned()
     };
     let (ada, eve) = (login("ada").await, login("eve").await);
@@ -229,13 +216,13 @@ async fn crumbs_of_cookies_over_http_2_are_one_field() {
         vec![("cookie", "a=b"), ("cookie", &*ada), ("cookie", "c=d")],
         vec![("cookie", &*ada), ("cookie", &*ada)],
     ] {
-        let (status, _, text) = send("GET", "/me", &crumbs).await;
-        assert_eq!((status, &*text), (200, "ada"));
+        let response = send("GET", "/me", &crumbs).await;
+        assert_eq!((response.status, response.text()), (200, "ada"));
     }
     let both = [("cookie", &*ada), ("cookie", "a=b"), ("cookie", &*eve)];
-    assert_eq!(send("GET", "/me", &both).await.0, 401);
+    assert_eq!(send("GET", "/me", &both).await.status, 401);
     let two = [("authorization", "Bearer a"), ("authorization", "Bearer b")];
-    assert_eq!(send("GET", "/token", &two).await.0, 400);
+    assert_eq!(send("GET", "/token", &two).await.status, 400);
 }
 
 #[tokio::test]

@@ -1,15 +1,12 @@
 //! Many requests on one connection, over HTTP/1.1 and over HTTP/2. A connection remembers its last
 //! credential: what ends a credential also ends it there.
 
-use ::http::Request;
-use bytes::Bytes;
-use h2::client::SendRequest;
 use policy_server::tokens::TokenKeys;
 use policy_tests::{
     handlers::revoke,
-    http::{Connection, Running, request, soon},
+    http::{Connection, Running, request},
+    http2,
 };
-use tokio::net::TcpStream;
 
 use super::*;
 
@@ -75,42 +72,30 @@ impl Server {
 
 enum Kept {
     Http1(Connection),
-    Http2(SendRequest<Bytes>),
+    Http2(http2::Client),
 }
 
 impl Kept {
     /// A connection of each version.
     async fn both(server: &Running) -> [Self; 2] {
-        let stream = soon(TcpStream::connect(server.address)).await.unwrap();
-        let (client, connection) = soon(h2::client::handshake(stream)).await.unwrap();
-        tokio::spawn(connection);
+        let (client, _ended) = http2::connect(server).await;
         [Self::Http1(server.connect().await), Self::Http2(client)]
     }
 
     /// The user of a credential, or the code of the refusal.
     async fn ask(&mut self, credential: &str) -> String {
-        let client = match self {
+        let response = match self {
             Self::Http1(connection) => {
                 connection.send(request("GET /who", &[credential])).await;
-                let response = connection.response().await;
-                let is_known = response.status == 200;
-                return if is_known { response.text().to_owned() } else { response.problem().1 };
+                connection.response().await
             }
-            Self::Http2(client) => client,
+            Self::Http2(client) => {
+                let field = credential.split_once(": ").unwrap();
+                http2::send(client, http2::request("GET", "http://localhost/who", &[field]), "")
+                    .await
+            }
         };
-        let (name, value) = credential.split_once(": ").unwrap();
-        let request = Request::get("http://localhost/who").header(name, value).body(()).unwrap();
-        let (response, _) = client.send_request(request, true).unwrap();
-        let (head, mut body) = soon(response).await.unwrap().into_parts();
-        let mut text = Vec::new();
-        while let Some(data) = soon(body.data()).await {
-            text.extend_from_slice(&data.unwrap());
-        }
-        if head.status == 200 {
-            return String::from_utf8(text).unwrap();
-        }
-        let problem: Value = serde_json::from_slice(&text).unwrap();
-        problem["code"].as_str().unwrap().to_owned()
+        if response.status == 200 { response.text().to_owned() } else { response.problem().1 }
     }
 }
 

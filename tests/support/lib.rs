@@ -22,6 +22,7 @@ pub mod frames;
 pub mod guard;
 pub mod handlers;
 pub mod http;
+pub mod http2;
 pub mod image;
 pub mod log;
 pub mod openapi;

@@ -35,8 +35,8 @@ async fn a_connection_and_its_tasks_stay_on_one_core() {
         threads.extend(own);
     }
     assert!(threads.len() <= cores && (cores == 1 || threads.len() > 1), "{threads:?}");
-    let client = connect_h2(&server).await;
-    assert_eq!(h2_response(&client, "/hello", "date").await.2, "hello");
+    let (mut client, _ended) = http2::connect(&server).await;
+    assert_eq!(get_h2(&mut client, "/hello").await.text(), "hello");
 }
 
 #[tokio::test]

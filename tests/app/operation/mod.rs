@@ -14,12 +14,12 @@ mod traces;
 
 use std::{convert::Infallible, sync::Arc, thread, time::Duration};
 
-use ::http::Request;
-use bytes::Bytes;
 use futures_util::{StreamExt, stream};
-use h2::client::SendRequest;
 use policy_server::{Body, RequestId, ServerSettings, prelude::*};
-use policy_tests::http::{Connection, Running, StoppedTime, request, soon};
+use policy_tests::{
+    http::{Connection, RawResponse, Running, StoppedTime, request, soon},
+    http2,
+};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpStream, UnixStream},
@@ -87,30 +87,7 @@ fn get(path: &str) -> String {
     request(&format!("GET {path}"), &[])
 }
 
-/// An HTTP/2 connection with prior knowledge.
-async fn connect_h2(server: &Running) -> SendRequest<Bytes> {
-    let stream = soon(TcpStream::connect(server.address)).await.expect("a server");
-    let (client, connection) = soon(h2::client::handshake(stream)).await.expect("HTTP/2");
-    tokio::spawn(connection);
-    client
-}
-
-/// Status, header and body of a response over HTTP/2.
-async fn h2_response(
-    client: &SendRequest<Bytes>,
-    path: &str,
-    header: &str,
-) -> (u16, String, String) {
-    let request = Request::get(format!("http://localhost{path}")).body(()).expect("a request");
-    let mut client = soon(client.clone().ready()).await.expect("a connection");
-    let (response, _) = client.send_request(request, true).expect("a request");
-    let response = soon(response).await.expect("a response");
-    let value = response.headers().get(header).map(|value| value.to_str().expect("ASCII"));
-    let (status, value) = (response.status().as_u16(), value.unwrap_or_default().to_owned());
-    let mut body = response.into_body();
-    let mut text = String::new();
-    while let Some(data) = soon(body.data()).await {
-        text.push_str(str::from_utf8(&data.expect("a body")).expect("a text"));
-    }
-    (status, value, text)
+/// The response to a GET request over HTTP/2.
+async fn get_h2(client: &mut http2::Client, path: &str) -> RawResponse {
+    http2::send(client, http2::request("GET", &format!("http://localhost{path}"), &[]), "").await
 }

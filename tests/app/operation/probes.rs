@@ -47,9 +47,10 @@ async fn readiness_turns_before_anything_else_ends() {
 #[tokio::test]
 async fn probes_are_answered_over_http_2_and_to_head() {
     let server = Running::start(app()).await;
-    let client = connect_h2(&server).await;
-    let (status, control, text) = h2_response(&client, "/readyz", "cache-control").await;
-    assert_eq!((status, &*control, &*text), (200, "no-store", "ok\n"));
+    let (mut client, _ended) = http2::connect(&server).await;
+    let ready = get_h2(&mut client, "/readyz").await;
+    assert_eq!((ready.status, ready.text()), (200, "ok\n"));
+    assert_eq!(ready.header("cache-control"), Some("no-store"));
     let mut connection = server.connect().await;
     connection.send(request("HEAD /healthz", &[])).await;
     let head = connection.head().await;

@@ -1,26 +1,9 @@
 //! HTTP/2 with prior knowledge (RFC 9113 3.3).
 
-use ::http::{HeaderMap, Request};
-use h2::client::SendRequest;
-use tokio::{net::TcpStream, task::JoinHandle};
+use ::http::Request;
+pub(super) use policy_tests::http2::{Client, connect, connect_with, send};
 
 use super::*;
-
-pub(super) type Client = SendRequest<Bytes>;
-pub(super) type Ended = JoinHandle<Result<(), h2::Error>>;
-
-/// A connection with prior knowledge, and the task that drives it.
-pub(super) async fn connect(server: &Running) -> (Client, Ended) {
-    connect_with(server, 65_535).await
-}
-
-/// A connection whose streams begin with a window of this size.
-pub(super) async fn connect_with(server: &Running, window: u32) -> (Client, Ended) {
-    let stream = soon(TcpStream::connect(server.address)).await.expect("a server");
-    let handshake = h2::client::Builder::new().initial_window_size(window).handshake(stream);
-    let (client, connection) = soon(handshake).await.expect("HTTP/2");
-    (client, tokio::spawn(connection))
-}
 
 /// A client on a connection that opens WebSockets (RFC 8441).
 pub(super) async fn for_websockets(server: &Running) -> Client {
@@ -42,33 +25,7 @@ pub(super) fn get(path: &str) -> Request<()> {
 }
 
 fn build_request(method: &str, path: &str, fields: &[(&str, &str)]) -> Request<()> {
-    let mut request = Request::builder().method(method).uri(format!("http://localhost{path}"));
-    for (name, value) in fields {
-        request = request.header(*name, *value);
-    }
-    request.body(()).expect("a request")
-}
-
-pub(super) async fn send(client: &mut Client, request: Request<()>, body: &str) -> RawResponse {
-    *client = soon(client.clone().ready()).await.expect("a connection");
-    let (response, mut sending) = client.send_request(request, body.is_empty()).expect("a request");
-    if !body.is_empty() {
-        sending.send_data(Bytes::from(body.to_owned()), true).expect("a body");
-    }
-    let (head, mut receiving) = soon(response).await.expect("a response").into_parts();
-    let mut body = Vec::new();
-    while let Some(data) = soon(receiving.data()).await {
-        let data = data.expect("a body");
-        receiving.flow_control().release_capacity(data.len()).expect("its window");
-        body.extend_from_slice(&data);
-    }
-    let line = format!("{:?} {}", head.version, head.status);
-    RawResponse { line, status: head.status.as_u16(), headers: lines(&head.headers), body }
-}
-
-fn lines(headers: &HeaderMap) -> Vec<(String, String)> {
-    let text = |value: &::http::HeaderValue| value.to_str().expect("ASCII").to_owned();
-    headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect()
+    policy_tests::http2::request(method, &format!("http://localhost{path}"), fields)
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Streams that a session opened end with it.
 
-use policy_tests::handlers::change_tenant;
+use policy_tests::{handlers::change_tenant, http2};
 
 use super::*;
 
@@ -251,13 +251,11 @@ async fn the_page_that_says_goodbye_is_whole() {
 async fn a_stream_of_http_2_ends_too() {
     let site = Site::new().await;
     let ada = site.login("ada").await;
-    let stream = soon(tokio::net::TcpStream::connect(site.server.address)).await.unwrap();
-    let (mut client, connection) = soon(h2::client::handshake(stream)).await.unwrap();
-    let _connection = tokio::spawn(connection);
+    let (mut client, _ended) = http2::connect(&site.server).await;
     let mut open = async |path: &str| {
         let cookie = ada[0].strip_prefix("cookie: ").unwrap();
-        let request = policy_server::http::Request::get(format!("http://api.example{path}"));
-        let request = request.header("cookie", cookie).body(()).unwrap();
+        let url = format!("http://api.example{path}");
+        let request = http2::request("GET", &url, &[("cookie", cookie)]);
         let (response, _) = client.send_request(request, true).unwrap();
         soon(response).await.unwrap()
     };

@@ -1,0 +1,54 @@
+//! HTTP/2 with prior knowledge (RFC 9113 3.3), as the library h2 speaks it.
+
+use bytes::Bytes;
+use h2::client::SendRequest;
+use http::Request;
+use tokio::{net::TcpStream, task::JoinHandle};
+
+use crate::http::{RawResponse, Running, soon};
+
+pub type Client = SendRequest<Bytes>;
+pub type Ended = JoinHandle<Result<(), h2::Error>>;
+
+/// A connection, and the task that drives it.
+pub async fn connect(server: &Running) -> (Client, Ended) {
+    connect_with(server, 65_535).await
+}
+
+/// A connection whose streams begin with a window of this size.
+pub async fn connect_with(server: &Running, window: u32) -> (Client, Ended) {
+    let stream = soon(TcpStream::connect(server.address)).await.expect("a server");
+    let handshake = h2::client::Builder::new().initial_window_size(window).handshake(stream);
+    let (client, connection) = soon(handshake).await.expect("HTTP/2");
+    (client, tokio::spawn(connection))
+}
+
+pub fn request(method: &str, url: &str, fields: &[(&str, &str)]) -> Request<()> {
+    let mut request = Request::builder().method(method).uri(url);
+    for (name, value) in fields {
+        request = request.header(*name, *value);
+    }
+    request.body(()).expect("a request")
+}
+
+/// Sends a request, and reads the response to its end.
+pub async fn send(client: &mut Client, request: Request<()>, body: &str) -> RawResponse {
+    *client = soon(client.clone().ready()).await.expect("a connection");
+    let (response, mut sending) = client.send_request(request, body.is_empty()).expect("a request");
+    if !body.is_empty() {
+        sending.send_data(Bytes::from(body.to_owned()), true).expect("a body");
+    }
+    let (head, mut receiving) = soon(response).await.expect("a response").into_parts();
+    let mut body = Vec::new();
+    while let Some(data) = soon(receiving.data()).await {
+        let data = data.expect("a body");
+        receiving.flow_control().release_capacity(data.len()).expect("its window");
+        body.extend_from_slice(&data);
+    }
+    let line = format!("{:?} {}", head.version, head.status);
+    let headers = head
+        .headers
+        .iter()
+        .map(|(name, value)| (name.to_string(), value.to_str().expect("ASCII").to_owned()));
+    RawResponse { line, status: head.status.as_u16(), headers: headers.collect(), body }
+}
