@@ -8,14 +8,13 @@ use policy_server::{
     CsrfPolicy, Fallback, Files, OriginList, RateCapacity, ReverseProxy, ServerSettings,
     SharedLimits, Tls, TrailingSlash, TrustedProxies, Tunnel,
     http::HeaderValue,
-    object::{EngineDecision, ObjectEngine, ObjectSchema, Question},
     session::{SameSite, SessionSettings, days, minutes},
     store::{LimitPolicy, MemoryStore},
     tokens::{Issuer, OnStale, TokenSettings},
 };
 use policy_tests::public_api::{root, setters};
 
-use super::*;
+use super::{objects::engine::Desk, *};
 
 use Direction::{Narrows, Opens, OpensAndNarrows, Shifts};
 
@@ -37,27 +36,6 @@ fn shop() -> App<()> {
 
 fn echo() -> Mount {
     Mount::new(service_fn(async |_: Request| Ok::<_, Infallible>("echo".into_response())))
-}
-
-/// An engine that no rule asks.
-struct Desk;
-
-impl ObjectEngine for Desk {
-    fn name(&self) -> &'static str {
-        "desk"
-    }
-
-    fn digest(&self) -> String {
-        "1".to_owned()
-    }
-
-    fn validate(&self, _: &[ObjectSchema]) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn decide<'a>(&'a self, _: Question<'a>) -> EngineDecision<'a> {
-        Box::pin(async { Ok(false) })
-    }
 }
 
 fn proxy() -> ReverseProxy {
@@ -133,7 +111,7 @@ fn try_apps(tried: &mut Tried) {
             ("behind", Opens, |app| app.behind(TrustedProxies::new(["10.0.0.0/8"]).forwarded())),
             ("config_file", Shifts, |app| app.config_file("lists.toml")),
             ("csrf", Opens, |app| app.csrf(CsrfPolicy::Exempt("why"))),
-            ("engine", OpensAndNarrows, |app| app.engine(Desk)),
+            ("engine", OpensAndNarrows, |app| app.engine(Desk::default())),
             ("fallback", Opens, |app| app.fallback(Fallback::handler(async |_| "").public())),
             ("group", Opens, |app| app.group("/g", Group::new().routes(routes![open]))),
             ("health", Opens, |app| app.health("/health")),

@@ -1,9 +1,7 @@
 //! What caches may store depends on whom the response is for.
 
-use policy_server::{
-    AuthError, Scheme, SchemeRequest,
-    http::{HeaderMap, HeaderName},
-};
+use policy_server::{AuthError, Scheme, SchemeRequest, http::HeaderMap};
+use policy_tests::handlers::asked_for;
 
 use super::*;
 
@@ -19,18 +17,6 @@ impl Scheme for Legacy {
     ) -> Result<Option<Identity>, AuthError> {
         Ok(request.headers().get("cookie").map(|_| Identity::new("ada")))
     }
-}
-
-/// Responds with the headers that the request asks for in `x-response`: lines of `name: value`
-/// with `|` between them.
-fn asked_for(headers: &HeaderMap) -> HeaderMap {
-    let text = headers.get("x-response").map_or("", |value| value.to_str().expect("text"));
-    let lines = text.split('|').filter_map(|line| line.split_once(": "));
-    lines
-        .map(|(name, value)| {
-            (name.parse::<HeaderName>().expect("a name"), value.parse().expect("a value"))
-        })
-        .collect()
 }
 
 #[get("/session")]

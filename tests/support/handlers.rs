@@ -3,6 +3,7 @@
 use std::future::pending;
 
 use bytes::Bytes;
+use http::{HeaderMap, HeaderName};
 use policy_server::{prelude::*, tokens::IssuedTokens};
 
 #[get("/hello")]
@@ -138,4 +139,14 @@ pub async fn by_ticket() {}
 #[auth(public)]
 pub async fn panics() -> String {
     panic!("a panic on purpose")
+}
+
+/// The headers that a request asks for in `x-response`: lines of `name: value` with `|` between.
+pub fn asked_for(headers: &HeaderMap) -> HeaderMap {
+    let text = headers.get("x-response").map_or("", |value| value.to_str().expect("text"));
+    let lines = text.split('|').filter_map(|line| line.split_once(": "));
+    let header = |(name, value): (&str, &str)| {
+        (name.parse::<HeaderName>().expect("a name"), value.parse().expect("a value"))
+    };
+    lines.map(header).collect()
 }

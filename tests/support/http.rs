@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use policy_server::App;
+use policy_server::{App, Server};
 use serde_json::Value;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -110,9 +110,14 @@ pub struct Running {
 
 impl Running {
     pub async fn start<S: Send + Sync + 'static>(app: App<S>) -> Self {
+        crate::log::listen();
+        Self::serve(app.bind("127.0.0.1:0").await.expect("an app that starts"))
+    }
+
+    /// Serves on the runtime and the thread of this test what an app has bound.
+    pub fn serve(server: Server) -> Self {
         count_panics();
         crate::log::listen();
-        let server = app.bind("127.0.0.1:0").await.expect("an app that starts");
         let address = server.local_addr();
         let (stop, stopping) = oneshot::channel();
         let stopped = tokio::spawn(server.run_until(async {
@@ -273,6 +278,15 @@ impl Connection {
         let mut chunk = self.exactly(size + 2).await;
         chunk.truncate(size);
         (size > 0).then_some(chunk)
+    }
+
+    /// The last chunk of a chunked body.
+    pub async fn last_chunk(&mut self) -> Vec<u8> {
+        let mut last = Vec::new();
+        while let Some(chunk) = self.chunk().await {
+            last = chunk;
+        }
+        last
     }
 
     /// Reads this many bytes.

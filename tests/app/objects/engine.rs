@@ -12,7 +12,7 @@ use super::*;
 /// An engine that trusts the role `trusted`, cannot decide about the role `failing`, and remembers what it
 /// was asked.
 #[derive(Clone, Default)]
-struct Desk(Arc<Mutex<Vec<String>>>);
+pub(crate) struct Desk(Arc<Mutex<Vec<String>>>);
 
 impl Desk {
     fn take_questions(&self) -> Vec<String> {

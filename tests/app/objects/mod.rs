@@ -4,7 +4,7 @@ mod agreement;
 mod arguments;
 mod callers;
 mod conditions;
-mod engine;
+pub(super) mod engine;
 mod fields;
 mod lists;
 mod loading;

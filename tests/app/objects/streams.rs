@@ -162,10 +162,7 @@ async fn a_stream_ends_when_the_engine_does_not_permit_it_any_more() {
         }
         streams.recheck(answer).await;
         assert_closed(&mut streams.socket, 1008, "object.denied").await;
-        let mut last = Vec::new();
-        while let Some(chunk) = streams.events.chunk().await {
-            last = chunk;
-        }
+        let last = streams.events.last_chunk().await;
         let end = "event: end\ndata: {\"code\":\"object.denied\"}\n\n";
         assert_eq!(String::from_utf8_lossy(&last), end, "{answer:?}");
     }

@@ -31,12 +31,15 @@ use futures_util::stream;
 use http_body_util::BodyExt;
 use policy_server::{
     Body, Clock,
-    http::{HeaderMap, HeaderName, Method},
+    http::{HeaderMap, Method},
     prelude::*,
     response::ByteRanges,
     testing::{TestClient, TestRequest, TestResponse},
 };
-use policy_tests::http::{Connection, RawResponse, Running, request, soon};
+use policy_tests::{
+    handlers::asked_for,
+    http::{Connection, RawResponse, Running, request, soon},
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -102,14 +105,4 @@ fn vary(response: &RawResponse) -> BTreeSet<String> {
 /// Status and code of a problem.
 fn code(response: &RawResponse) -> (u16, String) {
     response.problem()
-}
-
-/// The headers that a request asks for in `x-response`: lines of `name: value` with `|` between.
-fn asked_for(headers: &HeaderMap) -> HeaderMap {
-    let text = headers.get("x-response").map_or("", |value| value.to_str().expect("text"));
-    let lines = text.split('|').filter_map(|line| line.split_once(": "));
-    let header = |(name, value): (&str, &str)| {
-        (name.parse::<HeaderName>().expect("a name"), value.parse().expect("a value"))
-    };
-    lines.map(header).collect()
 }

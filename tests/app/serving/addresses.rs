@@ -33,14 +33,11 @@ async fn addresses_may_be_typed_or_bound_by_others() {
         [typed.into(), (std::net::Ipv4Addr::LOCALHOST, 0).into(), bound().into(), of_tokio.into()];
     for address in addresses {
         let text = address.to_string();
-        let server = app().bind(address).await.expect("an app that starts");
-        let address = server.local_addr();
+        let server = Running::serve(app().bind(address).await.expect("an app that starts"));
+        let address = server.address;
         assert!(text.ends_with(":0") || text == address.to_string(), "{text} {address}");
-        let (stop, stopped) = tokio::sync::oneshot::channel();
-        let serving = tokio::spawn(server.run_until(async { stopped.await.unwrap_or(()) }));
-        assert_hello(&mut Connection::open(address).await).await;
-        stop.send(()).unwrap();
-        soon(serving).await.unwrap();
+        assert_hello(&mut server.connect().await).await;
+        soon(server.stop()).await.unwrap();
     }
     // The rules about addresses apply to existing listeners, too.
     let Ok(open) = std::net::TcpListener::bind("0.0.0.0:0") else { return };
@@ -54,13 +51,9 @@ async fn a_listener_that_others_keep_serves_after_a_stop() {
     let kept = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     for _ in 0..2 {
         let passed = kept.try_clone().expect("a listener");
-        let server = app().bind(passed).await.expect("an app that starts");
-        let address = server.local_addr();
-        let (stop, stopped) = tokio::sync::oneshot::channel();
-        let serving = tokio::spawn(server.run_until(async { stopped.await.unwrap_or(()) }));
-        assert_hello(&mut Connection::open(address).await).await;
-        stop.send(()).unwrap();
-        soon(serving).await.unwrap();
+        let server = Running::serve(app().bind(passed).await.expect("an app that starts"));
+        assert_hello(&mut server.connect().await).await;
+        soon(server.stop()).await.unwrap();
     }
 }
 

@@ -7,14 +7,13 @@ use std::{
 };
 
 use http::HeaderMap;
-use policy_server::{Error, Server, Tls, TrustedProxies};
+use policy_server::{Error, Tls, TrustedProxies};
 use policy_tests::{folder, log::Log, program::Program};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpStream, UnixListener, UnixStream},
     runtime::Handle,
-    sync::oneshot,
-    task::{JoinHandle, spawn_blocking},
+    task::spawn_blocking,
 };
 
 use super::*;
@@ -34,12 +33,6 @@ impl Folder {
     fn address(&self) -> String {
         format!("unix:{}", self.file().display())
     }
-}
-
-/// Serves until the sender sends.
-fn serve(server: Server) -> (oneshot::Sender<()>, JoinHandle<()>) {
-    let (stop, stopped) = oneshot::channel();
-    (stop, tokio::spawn(server.run_until(async { stopped.await.unwrap_or(()) })))
 }
 
 /// Everything that a server sends on a new connection until it closes it.
@@ -81,7 +74,7 @@ async fn unix_sockets_are_served_and_their_files_go_with_the_server() {
         assert_eq!(address.to_string(), folder.address());
         let server = app().bind(address).await.expect("an app that starts");
         assert_eq!(server.local_addr().to_string(), "0.0.0.0:0");
-        let (stop, stopped) = serve(server);
+        let server = Running::serve(server);
         let response = exchange(&folder.file(), &asking("/hello", &[])).await;
         assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
         // The first bytes select the protocol, even if they arrive one by one.
@@ -94,8 +87,7 @@ async fn unix_sockets_are_served_and_their_files_go_with_the_server() {
         soon(slow.read_exact(&mut settings)).await.expect("the settings of HTTP/2");
         assert_eq!(settings[3], 4);
         drop(slow);
-        stop.send(()).unwrap();
-        soon(stopped).await.unwrap();
+        soon(server.stop()).await.unwrap();
         assert!(!folder.file().exists());
     }
     // The file is removed even if the server never runs.
@@ -118,15 +110,14 @@ async fn unix_sockets_of_dead_processes_are_replaced_and_those_in_use_are_not() 
     assert!(folder.file().exists());
     // The file stays when the process is gone.
     drop(listener);
-    let (stop, stopped) = serve(app().bind(folder.address()).await.expect("an app that starts"));
+    let server = Running::serve(app().bind(folder.address()).await.expect("an app that starts"));
     let text = refused().await;
     assert!(text.contains(": a process listens on this socket"), "{text}");
     exchange(&folder.file(), &asking("/hello", &[])).await;
     // What another process has put in its place is not removed.
     fs::remove_file(folder.file()).expect("the socket");
     fs::write(folder.file(), "precious").expect("a file");
-    stop.send(()).unwrap();
-    soon(stopped).await.unwrap();
+    soon(server.stop()).await.unwrap();
     let text = refused().await;
     assert!(text.contains(": a file with this name exists and is not a socket"), "{text}");
     assert_eq!(fs::read(folder.file()).expect("the file"), b"precious");
@@ -176,11 +167,10 @@ async fn unix_sockets_that_others_have_bound_stay_theirs() {
         UnixListener::from_std(kept.try_clone().unwrap()).expect("a socket").into()
     }] {
         assert_eq!(listener.to_string(), folder.address());
-        let (stop, stopped) = serve(app().bind(listener).await.expect("an app that starts"));
+        let server = Running::serve(app().bind(listener).await.expect("an app that starts"));
         let response = exchange(&folder.file(), &asking("/hello", &[])).await;
         assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
-        stop.send(()).unwrap();
-        soon(stopped).await.unwrap();
+        soon(server.stop()).await.unwrap();
         let file = fs::metadata(folder.file()).expect("the file");
         assert!(file.file_type().is_socket());
         assert_eq!(file.permissions().mode() & 0o777, 0o660);
@@ -230,12 +220,11 @@ async fn peers_of_unix_sockets_have_no_address_and_may_be_proxies() {
         ),
     ] {
         let (log, _guard) = Log::start("policy_server");
-        let (stop, stopped) = serve(app.bind(folder.address()).await.expect("an app that starts"));
+        let server = Running::serve(app.bind(folder.address()).await.expect("an app that starts"));
         let response = exchange(&folder.file(), &asking("/sender", fields)).await;
         assert!(response.ends_with(&format!("\r\n\r\n{expected}")), "{fields:?}: {response}");
         assert_eq!(log.with_code("proxies.socket").len(), notices, "{:?}", log.with(""));
-        stop.send(()).unwrap();
-        soon(stopped).await.unwrap();
+        soon(server.stop()).await.unwrap();
     }
 }
 
@@ -254,11 +243,10 @@ async fn rates_by_address_use_the_client_that_the_proxy_of_a_unix_socket_states(
         // No proxy states another address.
         (hosted(), [200, 429, 429]),
     ] {
-        let (stop, stopped) = serve(app.bind(folder.address()).await.expect("an app that starts"));
+        let server = Running::serve(app.bind(folder.address()).await.expect("an app that starts"));
         let found = [status("203.0.113.7").await, status("203.0.113.8").await];
         assert_eq!([found[0], found[1], status("203.0.113.7").await], expected);
-        stop.send(()).unwrap();
-        soon(stopped).await.unwrap();
+        soon(server.stop()).await.unwrap();
     }
 }
 
@@ -268,7 +256,7 @@ async fn unix_sockets_of_proxies_may_begin_with_the_proxy_protocol() {
     let app = sender_app()
         .public_origin("https://localhost")
         .behind(TrustedProxies::new(["unix"]).proxy_protocol());
-    let (_stop, _) = serve(app.bind(folder.address()).await.expect("an app that starts"));
+    let _server = Running::serve(app.bind(folder.address()).await.expect("an app that starts"));
     let request = asking("/sender", &[]);
     let header = "PROXY TCP4 203.0.113.7 10.0.0.1 4000 443\r\n";
     let response = exchange(&folder.file(), &format!("{header}{request}")).await;
@@ -301,7 +289,7 @@ async fn shutdowns_serve_accepted_clients_of_a_unix_socket() {
     let folder = Folder::new();
     let gate = gate();
     let app = app_with(&gate).settings(ServerSettings::default().max_connections(1));
-    let (stop, stopped) = serve(app.bind(folder.address()).await.expect("an app that starts"));
+    let server = Running::serve(app.bind(folder.address()).await.expect("an app that starts"));
     let (socket, waiting) = (folder.file(), asking("/wait", &[]));
     let first = {
         let (socket, waiting) = (socket.clone(), waiting.clone());
@@ -310,7 +298,7 @@ async fn shutdowns_serve_accepted_clients_of_a_unix_socket() {
     // Only one connection is allowed, so this one waits in the queue of the kernel.
     let mut second = UnixStream::connect(&socket).await.expect("a server that listens");
     second.write_all(asking("/hello", &[]).as_bytes()).await.expect("a queue");
-    stop.send(()).unwrap();
+    let stopped = server.stop();
     until(async || !socket.exists()).await;
     assert!(UnixStream::connect(&socket).await.is_err());
     gate.add_permits(2);
@@ -329,7 +317,7 @@ async fn nginx_reaches_a_unix_socket_and_states_the_client() {
     let app = sender_app()
         .public_origin("https://api.shop.example")
         .behind(TrustedProxies::new(["unix"]).x_forwarded());
-    let (_stop, _) = serve(app.bind(folder.address()).await.expect("an app that starts"));
+    let _server = Running::serve(app.bind(folder.address()).await.expect("an app that starts"));
     let server = format!(
         "server {{
              listen ADDRESS;

@@ -23,7 +23,7 @@ use http_body::{Body, Frame, SizeHint};
 use policy_server::session::minutes;
 use policy_tests::{
     handlers::{cut_off, cut_off_all, elevate, revoke, revoke_all, revoke_others, ticket},
-    websocket::{HANDSHAKE, assert_echo, echo},
+    websocket::{self, HANDSHAKE, assert_echo, echo},
 };
 
 use super::*;
@@ -277,19 +277,14 @@ async fn assert_cut(mut connection: Connection) {
 
 /// Asserts that a stream of events says why it ends, and is complete.
 async fn assert_ended(mut connection: Connection) {
-    let mut last = Vec::new();
-    while let Some(chunk) = connection.chunk().await {
-        last = chunk;
-    }
-    let text = String::from_utf8_lossy(&last);
-    assert_eq!(text, "event: end\ndata: {\"code\":\"auth.credential-ended\"}\n\n");
+    let last = connection.last_chunk().await;
+    assert_eq!(
+        String::from_utf8_lossy(&last),
+        "event: end\ndata: {\"code\":\"auth.credential-ended\"}\n\n"
+    );
 }
 
 /// Asserts that a WebSocket is closed with 1008 and the reason, and ends when its client has replied.
 async fn assert_closed(mut connection: Connection) {
-    let close = b"\x88\x17\x03\xf0auth.credential-ended";
-    let sent = connection.exactly(close.len()).await;
-    assert_eq!(sent.escape_ascii().to_string(), close.escape_ascii().to_string());
-    connection.send(b"\x88\x80\0\0\0\0").await;
-    assert_eq!(soon(connection.rest()).await, b"");
+    websocket::assert_closed(&mut connection, 1008, "auth.credential-ended").await;
 }

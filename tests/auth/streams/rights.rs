@@ -1,7 +1,5 @@
 //! A stream of a route with objects ends when its caller loses the right to one.
 
-use policy_tests::websocket;
-
 use super::*;
 
 /// The result of loading the room.
@@ -165,10 +163,7 @@ async fn assert_ended(path: &str, mut connection: Connection, code: u16, reason:
     if is_socket(path) {
         return websocket::assert_closed(&mut connection, code, reason).await;
     }
-    let mut last = Vec::new();
-    while let Some(chunk) = connection.chunk().await {
-        last = chunk;
-    }
+    let last = connection.last_chunk().await;
     let end = format!("event: end\ndata: {{\"code\":\"{reason}\"}}\n\n");
     assert_eq!(String::from_utf8_lossy(&last), end, "{path}");
 }
