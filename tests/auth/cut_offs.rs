@@ -446,10 +446,7 @@ async fn a_role_that_was_taken_is_gone_with_the_next_request() {
     let mut visitors = Vec::new();
     for _ in 0..2 {
         let response = scenario.client.post("/admin/login").origin(OWN).send().await;
-        let client = scenario.client.clone();
-        let mut visitor = Visitor { client, cookie: cookie_of(&response), csrf: String::new() };
-        visitor.csrf = visitor.token().await;
-        visitors.push(visitor);
+        visitors.push(Visitor::of(&scenario.client, &response).await);
     }
     let issued: [String; 4] = visitors[0].post("/issue").send().await.json();
     for visitor in &visitors {

@@ -156,10 +156,6 @@ async fn a_logout_is_done_wherever_its_client_goes_away() {
     assert!(cut.iter().all(|cuts| *cuts >= 2), "{cut:?}");
 }
 
-fn raw(what: &str, fields: &[&str]) -> String {
-    http::request(what, fields).replace("host: localhost", "host: api.example")
-}
-
 /// Sends a request over a socket whose handler then waits. Returns the connection, and the header
 /// line with the cookie of its user.
 async fn send_lost(server: &Running, shared: &All, deed: &str) -> (Connection, String) {

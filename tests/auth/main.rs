@@ -58,7 +58,7 @@ use policy_server::{
 };
 use policy_tests::{
     handlers::{self, logout},
-    http,
+    http::{self, problem},
 };
 use serde_json::Value;
 use streams::rights::RoomState;
@@ -273,10 +273,14 @@ impl Visitor {
     async fn login(client: &TestClient, user: &str) -> Self {
         let response = client.post(&format!("/login/{user}")).origin(OWN).send().await;
         assert_eq!(response.status(), 200, "{response:?}");
-        let mut visitor =
-            Self { client: client.clone(), cookie: cookie_of(&response), csrf: String::new() };
-        visitor.csrf = visitor.token().await;
-        visitor
+        Self::of(client, &response).await
+    }
+
+    /// The client whose session a response has set.
+    async fn of(client: &TestClient, response: &TestResponse) -> Self {
+        let (client, cookie) = (client.clone(), cookie_of(response));
+        let visitor = Self { client, cookie, csrf: String::new() };
+        Self { csrf: visitor.token().await, ..visitor }
     }
 
     fn get(&self, path: &str) -> TestRequest {
@@ -315,6 +319,11 @@ impl Visitor {
     }
 }
 
+/// A request for the app with these header lines.
+fn raw(what: &str, fields: &[&str]) -> String {
+    http::request(what, fields).replacen("host: localhost", "host: api.example", 1)
+}
+
 /// The `Cookie` header for the cookie that a response sets.
 fn cookie_of(response: &TestResponse) -> String {
     set_cookie(response).unwrap_or_else(|| panic!("no cookie is set: {response:?}"))
@@ -349,15 +358,6 @@ fn removes_cookie(response: &TestResponse) -> bool {
 
 fn leaves_cookie(response: &TestResponse) -> bool {
     response.header("set-cookie").is_none()
-}
-
-/// Status and code of a problem; checks that its body repeats the status.
-#[track_caller]
-fn problem(response: &TestResponse) -> (u16, String) {
-    assert_eq!(response.header("content-type"), Some("application/problem+json"), "{response:?}");
-    let problem: Value = response.json();
-    assert_eq!(problem["status"], response.status().as_u16());
-    (response.status().as_u16(), problem["code"].as_str().expect("a code").to_owned())
 }
 
 #[track_caller]

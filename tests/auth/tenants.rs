@@ -88,7 +88,7 @@ impl Scenario {
         let ada = self.login("ada").await;
         let response = ada.post(&format!("/enter/{tenant}")).send().await;
         assert_eq!(response.status(), 200, "{response:?}");
-        ada.after(&response).await
+        Visitor::of(&self.client, &response).await
     }
 
     async fn by_token(&self, token: &str) -> TestResponse {
@@ -101,15 +101,6 @@ impl Scenario {
 
     async fn refresh_of(&self, token: &str) -> TestResponse {
         self.client.post("/refresh").body(token.to_owned()).send().await
-    }
-}
-
-impl Visitor {
-    /// The same client with its next session id.
-    async fn after(&self, response: &TestResponse) -> Self {
-        let mut visitor = Self { cookie: cookie_of(response), ..self.clone() };
-        visitor.csrf = visitor.token().await;
-        visitor
     }
 }
 
@@ -154,7 +145,7 @@ async fn an_elevation_keeps_the_tenant_or_replaces_it() {
     {
         let response = ada.post(path).send().await;
         assert_eq!(response.status(), 200, "{path} {response:?}");
-        ada = ada.after(&response).await;
+        ada = Visitor::of(&scenario.client, &response).await;
         assert_eq!(ada.get("/tenant").send().await.text(), tenant, "{path}");
     }
 }

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use policy_server::{App, Server};
+use policy_server::{App, Server, testing::TestResponse};
 use serde_json::Value;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -389,6 +389,15 @@ impl RawResponse {
         assert_eq!(problem["status"], self.status);
         (self.status, problem["code"].as_str().expect("a code").to_owned())
     }
+}
+
+/// Status and code of a problem; checks that its body repeats the status.
+#[track_caller]
+pub fn problem(response: &TestResponse) -> (u16, String) {
+    assert_eq!(response.header("content-type"), Some("application/problem+json"), "{response:?}");
+    let problem: Value = response.json();
+    assert_eq!(problem["status"], response.status().as_u16());
+    (response.status().as_u16(), problem["code"].as_str().expect("a code").to_owned())
 }
 
 impl fmt::Debug for RawResponse {

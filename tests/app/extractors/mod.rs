@@ -11,6 +11,7 @@ use policy_server::{
     prelude::*,
     testing::{TestClient, TestResponse},
 };
+use policy_tests::http::problem as refusal;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone)]
@@ -39,17 +40,4 @@ fn client(routes: Vec<policy_server::Route<Shop>>) -> TestClient {
         .policies(Policies::new().limits(Limits::NONE.body(1000)))
         .routes(routes)
         .test()
-}
-
-/// Status and code of a problem.
-fn refusal(response: &TestResponse) -> (u16, String) {
-    #[derive(Deserialize)]
-    struct Sent {
-        status: u16,
-        code: String,
-    }
-    assert_eq!(response.header("content-type"), Some("application/problem+json"));
-    let sent: Sent = response.json();
-    assert_eq!(response.status(), sent.status);
-    (sent.status, sent.code)
 }

@@ -265,10 +265,6 @@ impl Site {
     }
 }
 
-fn raw(what: &str, fields: &[&str]) -> String {
-    http::request(what, fields).replacen("host: localhost", "host: api.example", 1)
-}
-
 /// Asserts that the stream was aborted, so that no client takes it for complete.
 async fn assert_cut(mut connection: Connection) {
     let rest = soon(connection.rest()).await;
