@@ -96,14 +96,6 @@ async fn lists_of_origins_are_replaced_atomically() {
 }
 
 #[tokio::test]
-async fn lists_of_origins_come_from_a_file() {
-    let (_folder, file) = config_file("[origins]\npartners = [\"https://a.partner.example\"]\n");
-    let client = App::new(()).routes(routes![prices]).config_file(file).test();
-    assert!(is_granted(&client, "https://a.partner.example").await);
-    assert!(!is_granted(&client, "https://b.partner.example").await);
-}
-
-#[tokio::test]
 async fn of_lists_with_one_name_the_last_counts_wherever_it_is_from() {
     let file = |letter: &str| {
         config_file(&format!("[origins]\npartners = [\"https://{letter}.partner.example\"]\n"))

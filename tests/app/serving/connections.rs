@@ -3,17 +3,6 @@
 use super::*;
 
 #[tokio::test]
-async fn connections_serve_one_request_after_the_other() {
-    let server = Running::start(app()).await;
-    let mut connection = server.connect().await;
-    for _ in 0..3 {
-        assert_hello(&mut connection).await;
-        connection.send(post("/echo", "text/plain", "a lamp")).await;
-        assert_eq!(connection.response().await.text(), "a lamp");
-    }
-}
-
-#[tokio::test]
 async fn connections_end_when_the_client_says_so() {
     let server = Running::start(app()).await;
     let mut connection = server.connect().await;

@@ -186,12 +186,6 @@ async fn the_shutdown_cuts_off_requests_after_its_timeout() {
 }
 
 #[tokio::test]
-async fn the_shutdown_of_an_idle_server_takes_no_time() {
-    let server = Running::start(app()).await;
-    soon(server.stop()).await.unwrap();
-}
-
-#[tokio::test]
 async fn the_shutdown_finishes_streams_of_http_2() {
     let gate = gate();
     let server = Running::start(app_with(&gate)).await;
