@@ -6,7 +6,7 @@ use policy_core::{
     auth::Requirement,
     session::{Handle, Identity, Record},
     time::Timestamp,
-    token::Token,
+    token::{Claims, Token},
 };
 
 use crate::{
@@ -95,9 +95,9 @@ impl Principal {
 
     /// The name of the user, as the login, the token or the scheme gave it.
     pub fn subject(&self) -> &str {
-        match &self.0 {
-            Kind::Token(token) => token.subject(),
-            _ => self.identity().map_or("", |identity| &identity.subject),
+        match self.own_claims() {
+            Some(claims) => claims.subject(),
+            None => self.identity().map_or("", |identity| &identity.subject),
         }
     }
 
@@ -133,25 +133,25 @@ impl Principal {
 
     /// Whether a scope was granted.
     pub fn has_scope(&self, scope: &str) -> bool {
-        match &self.0 {
-            Kind::Token(token) => token.has_scope(scope),
-            _ => self.identity().is_some_and(|of| of.scopes.iter().any(|one| **one == *scope)),
+        match self.own_claims() {
+            Some(claims) => claims.has_scope(scope),
+            None => self.identity().is_some_and(|of| of.scopes.iter().any(|one| **one == *scope)),
         }
     }
 
     /// Whether the user has a role.
     pub fn has_role(&self, role: &str) -> bool {
-        match &self.0 {
-            Kind::Token(token) => token.has_role(role),
-            _ => self.identity().is_some_and(|of| of.roles.iter().any(|one| **one == *role)),
+        match self.own_claims() {
+            Some(claims) => claims.has_role(role),
+            None => self.identity().is_some_and(|of| of.roles.iter().any(|one| **one == *role)),
         }
     }
 
     /// The roles of the user.
     pub fn roles(&self) -> Vec<Cow<'_, str>> {
-        match &self.0 {
-            Kind::Token(token) => token.roles(),
-            _ => {
+        match self.own_claims() {
+            Some(claims) => claims.roles().collect(),
+            None => {
                 let roles = self.identity().into_iter().flat_map(|of| of.roles.iter());
                 roles.map(|role| Cow::Borrowed(&**role)).collect()
             }
@@ -160,9 +160,9 @@ impl Principal {
 
     /// The scopes that were granted.
     pub fn scopes(&self) -> Vec<&str> {
-        match &self.0 {
-            Kind::Token(token) => token.scopes(),
-            _ => {
+        match self.own_claims() {
+            Some(claims) => claims.scopes().collect(),
+            None => {
                 let scopes = self.identity().into_iter().flat_map(|of| of.scopes.iter());
                 scopes.map(|scope| &**scope).collect()
             }
@@ -171,9 +171,9 @@ impl Principal {
 
     /// The tenant to which the user belongs, as the login, the token or the scheme stated it.
     pub fn tenant(&self) -> Option<&str> {
-        match &self.0 {
-            Kind::Token(token) => token.tenant(),
-            _ => self.identity()?.tenant.as_deref(),
+        match self.own_claims() {
+            Some(claims) => claims.tenant(),
+            None => self.identity()?.tenant.as_deref(),
         }
     }
 
@@ -241,15 +241,18 @@ impl Principal {
 
     /// The caller, as stored in tokens and tickets.
     pub(crate) fn caller(&self) -> Caller {
-        let token = self.verified();
-        let identity = match (token, self.identity()) {
-            (Some(token), _) => token.identity(),
+        let identity = match (self.own_claims(), self.identity()) {
+            (Some(claims), _) => {
+                let identity = Identity::new(claims.subject());
+                let mut identity = identity.scopes(claims.scopes()).roles(claims.roles());
+                identity.tenant = claims.tenant().map(Into::into);
+                identity
+            }
             (None, Some(identity)) => identity.clone(),
             (None, None) => Identity::new(""),
         };
         // A session id in the token of an external issuer is unknown to this app.
-        let own = token.filter(|token| token.foreign_issuer().is_none());
-        let of_token = own.and_then(|token| Handle::parse(token.claims().session()?));
+        let of_token = self.own_claims().and_then(|claims| Handle::parse(claims.session()?));
         let name = |token: &VerifiedToken| {
             let claims = token.claims();
             (token.scoped(claims.id()).into(), claims.expires())
@@ -259,7 +262,7 @@ impl Principal {
             identity,
             authenticated: self.authenticated_at(),
             session: self.session().or(of_token),
-            token: token.map(name).or_else(of_ticket),
+            token: self.verified().map(name).or_else(of_ticket),
         }
     }
 
@@ -311,14 +314,22 @@ impl Principal {
         Some(format!("{missing}{hint}"))
     }
 
-    /// The user of a session, a ticket or a scheme.
+    /// The user and their rights, unless the [claims](Self::own_claims) of a token of this app state
+    /// them.
     pub(crate) fn identity(&self) -> Option<&Identity> {
         match &self.0 {
             Kind::Session(record) => record.identity.as_ref(),
             Kind::Ticket(ticket) => Some(&ticket.identity),
             Kind::Own(own) => Some(&own.identity),
-            Kind::Token(_) => None,
+            Kind::Token(token) => token.foreign_identity(),
         }
+    }
+
+    /// The claims of a token of this app.
+    fn own_claims(&self) -> Option<Claims<'_>> {
+        self.verified()
+            .filter(|token| token.foreign_identity().is_none())
+            .map(VerifiedToken::claims)
     }
 }
 

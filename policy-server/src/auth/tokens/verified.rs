@@ -46,55 +46,9 @@ impl VerifiedToken {
         self.foreign.as_ref().map(|_| self.claims().issuer())
     }
 
-    pub(crate) fn subject(&self) -> &str {
-        self.foreign.as_ref().map_or_else(|| self.claims().subject(), |identity| &identity.subject)
-    }
-
-    pub(crate) fn roles(&self) -> Vec<Cow<'_, str>> {
-        match &self.foreign {
-            None => self.claims().roles().collect(),
-            Some(identity) => identity.roles.iter().map(|role| Cow::Borrowed(&**role)).collect(),
-        }
-    }
-
-    pub(crate) fn scopes(&self) -> Vec<&str> {
-        match &self.foreign {
-            None => self.claims().scopes().collect(),
-            Some(identity) => identity.scopes.iter().map(|scope| &**scope).collect(),
-        }
-    }
-
-    pub(crate) fn has_scope(&self, scope: &str) -> bool {
-        match &self.foreign {
-            None => self.claims().has_scope(scope),
-            Some(identity) => identity.scopes.iter().any(|held| **held == *scope),
-        }
-    }
-
-    pub(crate) fn has_role(&self, role: &str) -> bool {
-        match &self.foreign {
-            None => self.claims().has_role(role),
-            Some(identity) => identity.roles.iter().any(|held| **held == *role),
-        }
-    }
-
-    pub(crate) fn tenant(&self) -> Option<&str> {
-        match &self.foreign {
-            None => self.claims().tenant(),
-            Some(identity) => identity.tenant.as_deref(),
-        }
-    }
-
-    /// The user, with all rights.
-    pub(crate) fn identity(&self) -> Identity {
-        if let Some(identity) = &self.foreign {
-            return Identity::clone(identity);
-        }
-        let claims = self.claims();
-        let mut identity =
-            Identity::new(claims.subject()).scopes(claims.scopes()).roles(claims.roles());
-        identity.tenant = claims.tenant().map(Into::into);
-        identity
+    /// The user whom the issuer states, with the rights that it may give, if it is not this app.
+    pub(crate) fn foreign_identity(&self) -> Option<&Identity> {
+        self.foreign.as_deref()
     }
 
     /// A name in the token, in the form that revocations use.

@@ -73,9 +73,10 @@ impl TokenService {
         let is_taken = |issuer: &str| self.takes(issuers, Some(issuer));
         let is_own = || self.keys.is_some() && self.verifier.is_claimed_by(token);
         let (token, identity) = self.issuers.verify(token, now, last, fault, is_own, is_taken)?;
+        let user = scoped(Some(token.claims().issuer()), &identity.subject).into_owned();
         let token = VerifiedToken::foreign(token, identity);
         let claims = token.claims();
-        let (id, user) = (token.scoped(claims.id()), token.scoped(token.subject()));
+        let id = token.scoped(claims.id());
         let session = claims.session().map(|session| token.scoped(session));
         self.check(claims.issued(), || TokenNames {
             id: &id,
