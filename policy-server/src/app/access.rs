@@ -180,6 +180,37 @@ impl Access {
     pub(crate) fn or(self, outer: Self) -> Self {
         Self { callers: self.callers.or(outer.callers), csrf: self.csrf.or(outer.csrf) }
     }
+
+    /// The CSRF protection of the nearest level that states one, and that level.
+    pub(crate) fn nearest_csrf(
+        own: Option<CsrfPolicy>,
+        group: Self,
+        app: Self,
+    ) -> (CsrfPolicy, Option<Level>) {
+        let levels = [(Level::Route, own), (Level::Group, group.csrf), (Level::App, app.csrf)];
+        let stated = levels.into_iter().find_map(|(level, csrf)| Some((csrf?, Some(level))));
+        stated.unwrap_or_default()
+    }
+
+    /// The same for a mount, a proxy or the fallback with these callers, whom its target may extract
+    /// or not.
+    pub(crate) fn csrf_of_target(
+        self,
+        group: Self,
+        app: Self,
+        auth: &AuthPolicy,
+        extracts: bool,
+    ) -> (CsrfPolicy, Option<Level>) {
+        match Self::nearest_csrf(self.csrf, group, app) {
+            // An upstream has no session of this app, to which a token could be bound.
+            (CsrfPolicy::Token | CsrfPolicy::OriginElseToken, level)
+                if *auth == AuthPolicy::Public && !extracts =>
+            {
+                (CsrfPolicy::Origin, level)
+            }
+            stated => stated,
+        }
+    }
 }
 
 impl Callers {

@@ -36,17 +36,6 @@ pub(super) struct GuardedRoute {
 }
 
 impl Builder<'_> {
-    /// The CSRF protection of the nearest level that states one, and that level.
-    pub(super) fn csrf(
-        &self,
-        own: Option<CsrfPolicy>,
-        group: Option<CsrfPolicy>,
-    ) -> (CsrfPolicy, Option<Level>) {
-        let levels = [(Level::Route, own), (Level::Group, group), (Level::App, self.access.csrf)];
-        let stated = levels.into_iter().find_map(|(level, csrf)| Some((csrf?, Some(level))));
-        stated.unwrap_or_default()
-    }
-
     /// Checks the CSRF protection that an app or a group states, as if each of its routes had a
     /// session: routes without one inherit it, too, but have nothing to protect.
     pub(super) fn check_csrf(&mut self, location: &str, csrf: Option<CsrfPolicy>) {

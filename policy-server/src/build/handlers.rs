@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     app::{
-        access::HandlerCallers,
+        access::{Access, HandlerCallers},
         cors_source::CorsSource,
         group::{GroupParts, path_below},
         policies::Policies,
@@ -66,7 +66,7 @@ impl Builder<'_> {
         let location =
             format!("{} ({}:{})", description.handler, description.file, description.line);
         let stated = description.policy.csrf;
-        let (csrf, csrf_level) = self.csrf(stated, access.csrf);
+        let (csrf, csrf_level) = Access::nearest_csrf(stated, access, self.access);
         let (own, violations) = description.policy.level();
         self.errors(&location, violations.into_iter());
         // The limits of a handler are named by its routes, since its line changes with each release.

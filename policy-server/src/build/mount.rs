@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use http::Method;
+#[cfg(feature = "metrics")]
+use policy_core::auth::AuthPolicy;
 use policy_core::{
     Rule, Violation,
-    auth::{AuthPolicy, AuthSpec},
-    csrf::CsrfPolicy,
+    auth::AuthSpec,
     method::is_safe,
     route::{Level, RouteFacts, RoutePolicy, check_method},
 };
@@ -166,22 +167,13 @@ impl Builder<'_> {
         methods: &[&str],
     ) -> ResolvedPolicy {
         let TargetPolicies { policies, access, extracts } = stated;
-        let (csrf, csrf_level) = self.csrf(access.csrf, outer.access.csrf);
         let Access { callers, .. } = access.or(outer.access).or(self.access);
         let callers = callers.unwrap_or_else(|| {
             self.rule(location, Rule::MountCallersMissing, prefix);
             Callers::Public
         });
         let auth = callers.policy();
-        let csrf = match csrf {
-            // An upstream has no session of this app, to which a token could be bound.
-            CsrfPolicy::Token | CsrfPolicy::OriginElseToken
-                if auth == AuthPolicy::Public && !extracts =>
-            {
-                CsrfPolicy::Origin
-            }
-            stated => stated,
-        };
+        let (csrf, csrf_level) = access.csrf_of_target(outer.access, self.access, &auth, extracts);
         let spec: AuthSpec<'_> = callers.spec(access.csrf.as_ref());
         let facts = RouteFacts::new(&spec, methods, false);
         let own = self.level(location, policies);

@@ -76,6 +76,7 @@ struct DeclaredTarget<'a> {
     policies: LevelPolicy<CorsSource>,
     facts: RouteFacts<'a>,
     takes_session: bool,
+    takes_slashes: bool,
     target: TargetFacts,
     handler: HandlerFacts,
     layers: Vec<String>,
@@ -133,20 +134,14 @@ impl<'a> Reader<'a> {
             self.tunnel(tunnel);
         }
         match &app.fallback {
-            Some(fallback) => self.mounted(
-                MountedTarget {
-                    kind: RouteKind::Fallback,
-                    path: "*".to_owned(),
-                    methods: Vec::new(),
-                    access: fallback.access,
-                    defaults: &fallback.policies,
-                    extracts: true,
-                    takes_slashes: false,
+            Some(fallback) => {
+                let declared = DeclaredTarget {
                     target: facts::served_by(&fallback.served_by),
                     layers: facts::layers("fallback", &fallback.layers).collect(),
-                },
-                None,
-            ),
+                    ..DeclaredTarget::public(RouteKind::Fallback, "*".to_owned())
+                };
+                self.mounted(declared, fallback.access, &fallback.policies, None);
+            }
             None => self.add(&DeclaredTarget {
                 facts: RouteFacts { methods: &["GET"], ..RouteFacts::PUBLIC },
                 ..DeclaredTarget::public(RouteKind::NotFound, "*".to_owned())
@@ -159,7 +154,7 @@ impl<'a> Reader<'a> {
         let types = Signature::new(entry.describe);
         let signature = describe_handler(&types);
         let policy = &description.policy;
-        let levels = [(Level::Route, policy.csrf), (Level::Group, access_of(group).csrf)];
+        let csrf = Access::nearest_csrf(policy.csrf, access_of(group), self.app.access);
         let own_layers = entry.layer_names.iter().map(|name| format!("route {name}"));
         let layers: Vec<_> = layers_of(group).chain(own_layers).collect();
         let (own, _) = policy.level();
@@ -182,7 +177,7 @@ impl<'a> Reader<'a> {
                 methods: vec![(*method).to_owned()],
                 auth,
                 auth_level,
-                csrf: self.csrf(levels),
+                csrf,
                 policies: own.map_cors(|cors| cors.map(CorsSource::Policy)),
                 facts: RouteFacts::new(&spec, &methods, false),
                 takes_session: description.takes_session,
@@ -213,64 +208,46 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The CSRF protection of the nearest level that states one.
-    fn csrf(&self, levels: [(Level, Option<CsrfPolicy>); 2]) -> (CsrfPolicy, Option<Level>) {
-        let levels = levels.into_iter().chain([(Level::App, self.app.access.csrf)]);
-        let stated = levels.filter_map(|(level, csrf)| Some((csrf?, Some(level)))).next();
-        stated.unwrap_or_default()
-    }
-
     fn mount(&mut self, path: String, mount: &'a Mount, group: Option<&'a GroupParts>) {
-        let mounted = MountedTarget {
-            kind: RouteKind::Mount,
-            path,
+        let declared = DeclaredTarget {
             methods: mount.methods.iter().map(ToString::to_string).collect(),
-            access: mount.access,
-            defaults: &mount.policies,
-            extracts: true,
             takes_slashes: mount.paths.take_slashes,
             target: facts::describe_mount(mount),
             layers: layers_of(group).collect(),
+            ..DeclaredTarget::public(RouteKind::Mount, path)
         };
-        self.mounted(mounted, group);
+        self.mounted(declared, mount.access, &mount.policies, group);
     }
 
-    fn mounted(&mut self, mounted: MountedTarget<'a>, group: Option<&'a GroupParts>) {
-        let MountedTarget { kind, path, methods, access, defaults, extracts, .. } = mounted;
+    /// A mount, a proxy or the fallback.
+    fn mounted(
+        &mut self,
+        declared: DeclaredTarget<'a>,
+        access: Access,
+        defaults: &'a Policies,
+        group: Option<&'a GroupParts>,
+    ) {
         let outer = access_of(group);
         // An app in which no level states the callers does not start.
         let callers = access.or(outer).or(self.app.access).callers;
         let auth = callers.map_or(AuthPolicy::Public, |callers| callers.policy());
-        let (csrf, level) = self.csrf([(Level::Route, access.csrf), (Level::Group, outer.csrf)]);
-        let csrf = match csrf {
-            // An upstream has no session of this app, to which a token could be bound.
-            CsrfPolicy::Token | CsrfPolicy::OriginElseToken
-                if auth == AuthPolicy::Public && !extracts =>
-            {
-                CsrfPolicy::Origin
-            }
-            stated => stated,
-        };
-        let names: Vec<_> = match kind {
+        let extracts = declared.kind != RouteKind::Proxy;
+        let csrf = access.csrf_of_target(outer, self.app.access, &auth, extracts);
+        let methods = declared.methods.clone();
+        let names: Vec<_> = match declared.kind {
             RouteKind::Fallback => vec!["GET"],
             _ => methods.iter().map(String::as_str).collect(),
         };
         let spec = AuthSpec::from_policies(&auth, access.csrf.as_ref());
         self.add(&DeclaredTarget {
-            methods: methods.clone(),
             auth,
-            csrf: (csrf, level),
+            csrf,
             policies: defaults.level.clone(),
             facts: RouteFacts::new(&spec, &names, false),
             written: PolicySource::Calls(defaults),
             group: group.map(|group| &group.policies),
-            target: mounted.target,
-            layers: mounted.layers,
-            ..DeclaredTarget::public(kind, path)
+            ..declared
         });
-        if let Some(route) = self.manifest.routes.last_mut() {
-            route.takes_slashes = mounted.takes_slashes;
-        }
     }
 
     #[cfg(feature = "gateway")]
@@ -280,18 +257,14 @@ impl<'a> Reader<'a> {
         prefix: &str,
         group: Option<&'a GroupParts>,
     ) {
-        let mounted = MountedTarget {
-            kind: RouteKind::Proxy,
-            path: format!("{prefix}{}", proxy.prefix),
+        let declared = DeclaredTarget {
             methods: proxy.methods.iter().map(ToString::to_string).collect(),
-            access: proxy.access,
-            defaults: &proxy.policies,
-            extracts: false,
             takes_slashes: proxy.paths.take_slashes,
             target: facts::describe_proxy(proxy),
             layers: layers_of(group).collect(),
+            ..DeclaredTarget::public(RouteKind::Proxy, format!("{prefix}{}", proxy.prefix))
         };
-        self.mounted(mounted, group);
+        self.mounted(declared, proxy.access, &proxy.policies, group);
     }
 
     /// A probe is exempt from the policies of the app.
@@ -355,6 +328,7 @@ impl<'a> Reader<'a> {
         );
         route.csrf = Csrf::from(&declared.csrf.0);
         route.takes_session = declared.takes_session;
+        route.takes_slashes = declared.takes_slashes;
         route.target = declared.target.clone();
         route.handler = declared.handler.clone();
         route.layers.clone_from(&declared.layers);
@@ -477,20 +451,6 @@ fn place(
     location.map(|location| (level, location.file(), location.line()))
 }
 
-/// A mount, a proxy or the fallback.
-struct MountedTarget<'a> {
-    kind: RouteKind,
-    path: String,
-    methods: Vec<String>,
-    access: Access,
-    defaults: &'a Policies,
-    /// Whether the target may extract the caller.
-    extracts: bool,
-    takes_slashes: bool,
-    target: TargetFacts,
-    layers: Vec<String>,
-}
-
 /// The statements of a group about callers; empty without a group.
 fn access_of(group: Option<&GroupParts>) -> Access {
     group.map(|group| group.access).unwrap_or_default()
@@ -521,6 +481,7 @@ impl<'a> DeclaredTarget<'a> {
             policies: LevelPolicy::default(),
             facts: RouteFacts::PUBLIC,
             takes_session: false,
+            takes_slashes: false,
             target: TargetFacts::default(),
             handler: HandlerFacts::default(),
             layers: Vec::new(),
