@@ -9,7 +9,7 @@ use policy_core::{cookie::PresentedCookie, session::Record};
 use super::*;
 use crate::{
     CredentialError, Identity,
-    auth::session::{hours, minutes},
+    auth::session::minutes,
     store::{Cas, CreateSession, News, RotateSession, SessionStore},
 };
 
@@ -63,23 +63,6 @@ fn the_cookie_has_all_its_attributes() {
     let (pair, attributes) = text.split_once("; ").unwrap();
     assert!(pair.starts_with("__Host-sid=") && pair.len() == 11 + 43, "{pair}");
     assert_eq!(attributes, "Path=/; Secure; HttpOnly; SameSite=Lax");
-}
-
-#[test]
-fn a_remembered_login_has_a_max_age_and_its_own_times() {
-    let world =
-        World::new(|sessions| sessions.remembered_idle(days(2)).remembered_absolute(days(3)));
-    let request = world.request(None);
-    wait(Sessions::new(Arc::clone(&request)).login_remembered("ada")).unwrap();
-    let committed = commit(&request, 200).unwrap();
-    assert!(committed.set_cookie.as_ref().unwrap().to_str().unwrap().contains("; Max-Age=259200;"));
-    let id = set_id(&committed).unwrap();
-    world.clock.advance(days(1) + hours(23));
-    commit(&session_request(&world, &id), 200).unwrap();
-    world.clock.advance(hours(25) - minutes(1));
-    assert!(world.is_alive(&id), "still remembered");
-    world.clock.advance(minutes(1));
-    assert!(!world.is_alive(&id), "three days are over");
 }
 
 #[test]

@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 
-use serde_json::json;
-
 use super::*;
 use crate::auth::tokens::OnStale;
 
@@ -126,24 +124,6 @@ fn run(case: &Value) {
             other => panic!("{name}: {other}"),
         }
     }
-}
-
-/// A token that one instance revokes is refused by the other as soon as it has polled the store.
-#[test]
-fn instances_share_a_store() {
-    let case = |at: f64, expect: &str| {
-        json!({
-            "id": "two instances",
-            "config": { "leeway": 30, "sync_interval_s": 1, "max_staleness_s": 5 },
-            "steps": [
-                { "at": 0, "do": "revoke", "jti": "J1", "exp": 300 },
-                { "at": at, "do": "verify", "jti": "J1", "instance": 1, "expect": "revoked" },
-                { "at": at, "do": "verify", "jti": "J1", "instance": 2, "expect": expect },
-            ],
-        })
-    };
-    run(&case(0.9, "ok"));
-    run(&case(1.0, "revoked"));
 }
 
 /// The clock of the instance that issued the token is ahead by almost the leeway.
