@@ -113,33 +113,14 @@ async fn next(body: &mut Body, left: &mut u64) -> Result<Option<Bytes>, BodyReje
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        pin::Pin,
-        task::{Context as TaskContext, Poll},
-    };
-
-    use http_body::Frame;
+    use futures_util::stream;
     use http_body_util::Limited;
 
     use super::*;
 
     /// A body that arrives in these pieces.
-    struct Pieces(std::vec::IntoIter<Result<&'static str, io::Error>>);
-
-    impl http_body::Body for Pieces {
-        type Data = Bytes;
-        type Error = io::Error;
-
-        fn poll_frame(
-            mut self: Pin<&mut Self>,
-            _context: &mut TaskContext<'_>,
-        ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-            Poll::Ready(self.0.next().map(|piece| piece.map(|text| Frame::data(text.into()))))
-        }
-    }
-
-    fn in_pieces(pieces: Vec<Result<&'static str, io::Error>>) -> Body {
-        Body::new(Pieces(pieces.into_iter()))
+    fn in_pieces(pieces: Vec<io::Result<&'static str>>) -> Body {
+        Body::from_stream(stream::iter(pieces))
     }
 
     #[tokio::test]

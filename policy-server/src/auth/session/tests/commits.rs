@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use http::StatusCode;
 use policy_core::{cookie::PresentedCookie, session::Record};
 

@@ -5,12 +5,9 @@ mod handlers;
 mod laws;
 mod scenarios;
 
-use std::{
-    pin::pin,
-    sync::Arc,
-    task::{Context, Poll, Waker},
-};
+use std::sync::Arc;
 
+use futures_util::FutureExt;
 use policy_core::{
     cookie::{PresentedCookie, presented},
     head::{OwnOrigin, PublicOrigin},
@@ -61,10 +58,7 @@ fn random() -> Random {
 
 /// Polls a future once: the stores of these tests are ready at once.
 fn wait<T>(future: impl Future<Output = T>) -> T {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(output) => output,
-        Poll::Pending => panic!("the store does not answer at once"),
-    }
+    future.now_or_never().expect("a store that answers at once")
 }
 
 impl World {

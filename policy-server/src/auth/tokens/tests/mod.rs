@@ -15,6 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use futures_util::FutureExt;
 use policy_core::{
     secret::SecretKey,
     session::Identity,
@@ -108,6 +109,14 @@ impl Instance {
 
 fn settings() -> TokenSettings {
     Tokens::hs256(SecretKey::from_bytes([1; 32])).unwrap()
+}
+
+/// An open instance, on a store that can fail or block.
+fn on_faulty_store() -> (Instance, FaultyStore) {
+    let store = FaultyStore::default();
+    let instance = Instance::new(settings(), store.clone(), &Clock::at(START));
+    wait(instance.service.open()).unwrap();
+    (instance, store)
 }
 
 fn ada() -> Identity {
