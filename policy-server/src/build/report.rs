@@ -193,6 +193,13 @@ mod tests {
     use crate::app::{proxy::ReverseProxy, tunnel::Tunnel};
     use crate::prelude::*;
 
+    /// The code of each notice about an app, and its value.
+    fn noticed(app: App<()>) -> Vec<String> {
+        let notices = notices(app.into_service().app());
+        let texts = notices.iter().map(|it| format!("{} {}", it.code(), it.value().unwrap_or("")));
+        texts.collect()
+    }
+
     #[test]
     fn notices_name_their_rule() {
         let shared = CorsPolicy::origins(&["https://app.example", "http://localhost:3000"]).build();
@@ -244,16 +251,10 @@ mod tests {
         let key = policy_core::secret::SecretKey::from_bytes([7; 32]);
         let signing = || Tokens::hs256([("k", key.clone())]).unwrap();
         let c = AuthRequirement::token().issuers(&["https://c.example"]);
-        let mount = || {
-            Mount::new(tower::service_fn(async |_| {
-                Ok::<_, std::convert::Infallible>(axum_core::response::Response::new(
-                    axum_core::body::Body::empty(),
-                ))
-            }))
-        };
+        let mount = Mount::new(axum::Router::new());
         let app = || App::new(()).routes(routes![of_a, unnamed]);
         assert_eq!(noticed(signing(), &NAMES, app()), ["https://b.example", "https://c.example"]);
-        let mounted = app().group("/c", Group::new().auth(c).mount("/m", mount()));
+        let mounted = app().group("/c", Group::new().auth(c).mount("/m", mount));
         assert_eq!(noticed(signing(), &NAMES, mounted), ["https://b.example"]);
         // In an app without own tokens, the only issuer is accepted without being named.
         let unnamed = || App::new(()).routes(routes![unnamed]);
@@ -314,18 +315,13 @@ mod tests {
         #[auth(session)]
         async fn beside() {}
 
-        let noticed = |mount: Mount| -> Vec<String> {
+        let noticed = |mount: Mount| {
             let app = App::new(())
                 .public_origin("https://shop.example")
                 .sessions(Sessions::memory())
                 .routes(routes![payroll, beside])
-                .mount("/files", mount)
-                .fallback(Fallback::handler(async |_| "the page").public());
-            let notices = notices(app.into_service().app());
-            notices
-                .iter()
-                .map(|notice| format!("{} {}", notice.code(), notice.value().unwrap_or("")))
-                .collect()
+                .mount("/files", mount);
+            noticed(app.fallback(Fallback::handler(async |_| "the page").public()))
         };
         let files = || Mount::new(axum::Router::new()).public();
         assert_eq!(noticed(files()), ["route.guarded-below /files/payroll.csv"]);
@@ -353,17 +349,11 @@ mod tests {
         #[auth(group)]
         async fn inherits() {}
 
-        let noticed = |group: Group<()>| -> Vec<String> {
-            let routes = routes![open, staff, recent, inherits];
+        let noticed = |group: Group<()>| {
             let app = App::new(())
                 .sessions(Sessions::memory())
-                .auth(AuthRequirement::session().roles(&["owner"]))
-                .group("/admin", group.routes(routes));
-            let notices = notices(app.into_service().app());
-            notices
-                .iter()
-                .map(|notice| format!("{} {}", notice.code(), notice.value().unwrap_or("")))
-                .collect()
+                .auth(AuthRequirement::session().roles(&["owner"]));
+            noticed(app.group("/admin", group.routes(routes![open, staff, recent, inherits])))
         };
         let admins = AuthRequirement::session().roles(&["admin"]);
         assert_eq!(
@@ -412,10 +402,7 @@ mod tests {
         let group = Group::new().auth(AuthRequirement::scheme::<staff::Keys>());
         let group = group.routes(routes![same, other]);
         let app = App::new(()).scheme(staff::Keys).scheme(Keys).group("/staff", group);
-        let notices = notices(app.into_service().app());
-        let noticed: Vec<_> =
-            notices.iter().map(|notice| (notice.rule(), notice.value())).collect();
-        assert_eq!(noticed, [(Rule::LaxerThanGroup, Some("GET /other"))]);
+        assert_eq!(noticed(app), ["auth.laxer-than-group GET /other"]);
     }
 
     #[cfg(feature = "files")]
@@ -433,6 +420,6 @@ mod tests {
             .routes(routes![orders])
             .mount("/assets", Mount::files(Files::new("dist/assets")).public())
             .fallback(Fallback::files(Files::new("dist").single_page()).public());
-        assert!(notices(app.into_service().app()).is_empty());
+        assert_eq!(noticed(app), [""; 0]);
     }
 }
