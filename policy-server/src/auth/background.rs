@@ -32,7 +32,7 @@ impl AuthService {
         if let Some(sessions) = &self.sessions {
             tasks.push(BackgroundTask::spawn(&runtime, purge(Arc::clone(sessions))));
             tasks.push(BackgroundTask::spawn(&runtime, learn_cut_offs(Arc::clone(sessions))));
-            if let Some(news) = sessions.store().news() {
+            if let Some(news) = sessions.store.news() {
                 tasks.push(BackgroundTask::spawn(&runtime, hear(Arc::clone(sessions), news)));
             }
         }
@@ -51,7 +51,7 @@ impl AuthService {
 /// login of its user.
 async fn learn_cut_offs(sessions: Arc<SessionService>) {
     loop {
-        sessions.clock().sleep(LEARN_INTERVAL).await;
+        sessions.clock.sleep(LEARN_INTERVAL).await;
         let _ = sessions.learn_cut_offs().await;
     }
 }
@@ -71,12 +71,12 @@ async fn hear(sessions: Arc<SessionService>, mut news: NewsReader) {
 }
 
 async fn purge(sessions: Arc<SessionService>) {
-    let clock = sessions.clock();
+    let clock = &sessions.clock;
     loop {
         clock.sleep(PURGE_INTERVAL).await;
         // In small steps, so that requests run in between.
         loop {
-            match sessions.store().purge(clock.steady(), PURGED_AT_ONCE).await {
+            match sessions.store.purge(clock.steady(), PURGED_AT_ONCE).await {
                 Ok(purged) if purged >= PURGED_AT_ONCE => tokio::task::yield_now().await,
                 Ok(_) => break,
                 Err(error) => {
@@ -86,7 +86,7 @@ async fn purge(sessions: Arc<SessionService>) {
             }
         }
         #[cfg(feature = "metrics")]
-        if let Ok(Some(alive)) = sessions.store().count(clock.steady()).await {
+        if let Ok(Some(alive)) = sessions.store.count(clock.steady()).await {
             count(Count::Sessions(alive));
         }
     }

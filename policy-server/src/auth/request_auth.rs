@@ -264,7 +264,7 @@ impl RequestAuth {
 
     /// Checks the CSRF token of the request against a session.
     pub(crate) fn csrf_token(&self, headers: &HeaderMap, session: &Record) -> Option<TokenVerdict> {
-        let key = self.guard.sessions.as_ref()?.csrf();
+        let key = &self.guard.sessions.as_ref()?.csrf;
         let token = match Single::read(headers, &CSRF_TOKEN) {
             Single::One(value) => value.as_bytes(),
             Single::Repeated => &[],

@@ -126,7 +126,7 @@ impl RequestSession {
             let cas = match plan(effects, row, outcome, now, &service.timings)? {
                 // A logout without a session removes the cookie. It may repeat one that could not
                 // end all tokens of its session.
-                CommitPlan::Nothing if effects.ends() && self.has_cookie() => {
+                CommitPlan::Nothing if effects.ends() && self.presented.has_cookie() => {
                     self.end_rest().await?;
                     return Ok(Cookie::Remove);
                 }
@@ -190,7 +190,7 @@ impl RequestSession {
         now: Timestamp,
     ) -> Result<Result<Cookie, Cas>, CommitError> {
         let (service, old) = (&self.service, &live.record);
-        let id = match (grace, live.successor.as_ref().or(self.presented_id())) {
+        let id = match (grace, live.successor.as_ref().or(self.presented.id())) {
             (Some(_), Some(id)) => service.successor.successor(id),
             _ => self.fresh_id(&mut self.work())?,
         };
@@ -271,14 +271,14 @@ impl RequestSession {
     async fn reload(&self, key: &SessionKey) -> Result<Option<Live>, CommitError> {
         let now = self.service.clock.steady();
         let loaded = self.service.load(key, now).await?;
-        Ok(loaded.and_then(|loaded| self.live_of(loaded, now)))
+        Ok(loaded.and_then(|loaded| self.presented.live_of(&self.service, loaded, now)))
     }
 
     /// Ends the session of the request, even if it was renewed under another id meanwhile.
     async fn delete(&self) -> Result<(), CommitError> {
         let service = &self.service;
         let live = self.live();
-        let Some(key) = live.map(|live| &live.key).or(self.presented_key()) else { return Ok(()) };
+        let Some(key) = live.map(|live| &live.key).or(self.presented.key()) else { return Ok(()) };
         if let Some(record) = live.map(|live| &live.record)
             && let Some(user) = record.user()
         {
@@ -332,7 +332,7 @@ impl RequestSession {
 
     /// Completes an earlier logout of the presented session, which may have been renewed before.
     async fn end_rest(&self) -> Result<(), CommitError> {
-        if let Some(id) = self.presented_id() {
+        if let Some(id) = self.presented.id() {
             for key in [id.key(), self.service.successor.successor(id).key()] {
                 self.cut_offs().end_rest(key).await?;
             }

@@ -8,11 +8,8 @@ use std::{
     },
 };
 
-use policy_core::{
-    session::{
-        Data, DataChange, Effects, Identity, PrivilegeChange, Record, SessionId, SessionKey,
-    },
-    time::Timestamp,
+use policy_core::session::{
+    Data, DataChange, Effects, Identity, PrivilegeChange, Record, SessionId,
 };
 
 use super::{
@@ -22,13 +19,12 @@ use super::{
 use crate::{
     auth::{CredentialError, CutOffs, KnownCutOffs},
     base::{clock::RandomError, slot::Slot},
-    store::Loaded,
 };
 
 /// The session of one request, shared by the gates, the handler's arguments and the commit.
 pub(crate) struct RequestSession {
     pub(super) service: Arc<SessionService>,
-    presented: PresentedSession,
+    pub(super) presented: PresentedSession,
     pub(super) found: Slot<LookupResult>,
     /// Created when a handler first reads a value or changes something.
     work: OnceLock<Mutex<Work>>,
@@ -75,11 +71,6 @@ impl RequestSession {
             is_committed: AtomicBool::new(false),
             cut_offs: OnceLock::new(),
         }
-    }
-
-    /// The session service of the app.
-    pub(crate) fn service(&self) -> &Arc<SessionService> {
-        &self.service
     }
 
     /// The session. The store is queried once per request, and not at all without a presented id.
@@ -140,24 +131,6 @@ impl RequestSession {
 
     pub(super) fn live(&self) -> Option<&Live> {
         self.found.get()?.live()
-    }
-
-    /// The live session of a record that was loaded again.
-    pub(super) fn live_of(&self, loaded: Loaded, at: Timestamp) -> Option<Live> {
-        self.presented.live_of(&self.service, loaded, at)
-    }
-
-    /// Whether the browser sent a cookie of the session's name.
-    pub(super) fn has_cookie(&self) -> bool {
-        self.presented.has_cookie()
-    }
-
-    pub(super) fn presented_id(&self) -> Option<&SessionId> {
-        self.presented.id()
-    }
-
-    pub(super) fn presented_key(&self) -> Option<&SessionKey> {
-        self.presented.key()
     }
 
     /// The work of the handler, if it has done any.

@@ -37,18 +37,18 @@ use crate::{
 /// The session service of a running app.
 #[derive(Debug)]
 pub(crate) struct SessionService {
-    pub(super) store: Arc<dyn SessionStore>,
+    pub(crate) store: Arc<dyn SessionStore>,
     pub(super) timings: Timings,
     pub(super) limit: Option<Limit>,
-    pub(super) cookie: CookieSpec,
+    pub(crate) cookie: CookieSpec,
     login_page: Option<Cow<'static, str>>,
     /// Whether the app has no public origin.
     is_development: bool,
     /// Whether browsers delete their stored data of the app when a session ends.
     pub(super) clears_site_data: bool,
     pub(super) successor: SuccessorKey,
-    pub(super) csrf: CsrfKey,
-    pub(super) clock: Clock,
+    pub(crate) csrf: CsrfKey,
+    pub(crate) clock: Clock,
     pub(super) random: Random,
     pub(super) revocation_bus: RevocationBus,
     newest_cut_off: AtomicU64,
@@ -337,25 +337,6 @@ impl SessionService {
     fn note(&self, cut: CutOff) -> CutOff {
         self.note_cut_off(cut.number);
         cut
-    }
-
-    pub(crate) fn store(&self) -> &Arc<dyn SessionStore> {
-        &self.store
-    }
-
-    pub(crate) fn clock(&self) -> &Clock {
-        &self.clock
-    }
-
-    /// The specification of the session cookie.
-    #[cfg(feature = "testing")]
-    pub(crate) fn cookie(&self) -> &CookieSpec {
-        &self.cookie
-    }
-
-    /// The key of CSRF tokens.
-    pub(crate) fn csrf(&self) -> &CsrfKey {
-        &self.csrf
     }
 
     pub(super) fn draw_id(&self) -> Result<SessionId, RandomError> {

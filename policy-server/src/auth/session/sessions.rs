@@ -97,7 +97,7 @@ impl Sessions {
     ///
     /// The store failed.
     pub async fn list_user(&self, user: &str) -> Result<Vec<Summary>, CredentialError> {
-        let service = self.request.service();
+        let service = &self.request.service;
         service
             .store
             .list(ListSessions::new(user, LISTED, service.clock.steady()))

@@ -435,19 +435,13 @@ impl SessionSettings {
     }
 
     /// These settings with a store in memory, for tests. A store of the application is kept.
-    pub(crate) fn in_memory(mut self) -> Self {
-        if !matches!(self.place, Place::Own(_)) {
-            self.place = Place::memory();
-            self.other = None;
-        }
-        self
+    pub(crate) fn in_memory(self) -> Self {
+        if matches!(self.place, Place::Own(_)) { self } else { self.forgetful() }
     }
 
     /// These settings with a store in memory, also in place of a store of the application.
-    pub(crate) fn forgetful(mut self) -> Self {
-        self.place = Place::memory();
-        self.other = None;
-        self
+    pub(crate) fn forgetful(self) -> Self {
+        Self { place: Place::memory(), other: None, ..self }
     }
 
     /// The store, or why there is none.

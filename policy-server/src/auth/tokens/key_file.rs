@@ -246,25 +246,17 @@ impl From<KeyFileError> for Error {
     fn from(error: KeyFileError) -> Self {
         let rule = error.rule();
         let KeyFileError { path, reason } = error;
-        let location = |line: Option<usize>| match line {
-            Some(line) => format!("tokens: {}, line {line}", path.display()),
-            None => format!("tokens: {}", path.display()),
+        let location = match reason {
+            KeyFileReason::Line { line, .. } => format!("tokens: {}, line {line}", path.display()),
+            _ => format!("tokens: {}", path.display()),
         };
-        let problem = match reason {
-            KeyFileReason::Line { line, error: KeyLineError::Unreadable(kind) } => {
-                StartProblem::without_value(rule, location(Some(line)))
-                    .caused_by(io::Error::from(kind))
+        let problem = StartProblem::without_value(rule, location);
+        Self::Start(vec![match reason {
+            KeyFileReason::Unreadable(error) => problem.caused_by(error),
+            KeyFileReason::Line { error: KeyLineError::Unreadable(kind), .. } => {
+                problem.caused_by(io::Error::from(kind))
             }
-            KeyFileReason::Line { line, .. } => {
-                StartProblem::without_value(rule, location(Some(line)))
-            }
-            KeyFileReason::Writable | KeyFileReason::Keys(_) => {
-                StartProblem::without_value(rule, location(None))
-            }
-            KeyFileReason::Unreadable(error) => {
-                StartProblem::without_value(rule, location(None)).caused_by(error)
-            }
-        };
-        Self::Start(vec![problem])
+            _ => problem,
+        }])
     }
 }

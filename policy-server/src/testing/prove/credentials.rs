@@ -373,8 +373,8 @@ async fn begin(
         binding: id.key().0,
         data: Box::default(),
     };
-    let csrf = service.csrf().token(&record.binding, nonce);
-    service.store().create(CreateSession::new(id.key(), record, facts.now)).await.ok()?;
+    let csrf = service.csrf.token(&record.binding, nonce);
+    service.store.create(CreateSession::new(id.key(), record, facts.now)).await.ok()?;
     Some((id.text(), csrf))
 }
 

@@ -74,7 +74,7 @@ impl<'a> AppExplorer<'a> {
         };
         let sessions = server.guard().sessions.clone();
         let line = sessions.as_ref().and_then(|sessions| {
-            let line = sessions.cookie().set("policy-probe").ok()?;
+            let line = sessions.cookie.set("policy-probe").ok()?;
             Some(line.to_str().ok()?.to_owned())
         });
         let cookie = sessions.map(|sessions| sessions.cookie_name().to_owned());

@@ -119,7 +119,7 @@ fn csrf_tokens_belong_to_the_session_after_the_response() {
     let id = set_id(&committed).unwrap();
     let request = session_request(&world, &id);
     let binding = wait(request.load()).unwrap().unwrap().binding;
-    let verdict = |token: &str| world.service.csrf().verify(&binding, token.as_bytes());
+    let verdict = |token: &str| world.service.csrf.verify(&binding, token.as_bytes());
     assert_eq!(verdict(&token), TokenVerdict::Valid);
     let other = request.csrf_token().unwrap().unwrap();
     assert_ne!(other, token);

@@ -182,7 +182,7 @@ impl History {
         what: RequestAction,
         outcome: HandlerOutcome,
     ) -> Result<(), TestCaseError> {
-        let id = request.presented_id().map(SessionId::text);
+        let id = request.presented.id().map(SessionId::text);
         let before = request.record().cloned();
         if id.as_ref().is_some_and(|id| before.is_some() && self.record(id).is_none()) {
             count(&self.counts.late);

@@ -243,7 +243,7 @@ impl ScenarioRun {
             Ok(committed) => observations.committed = Some(committed),
             Err(error) => observations.status = Some(error.refusal().status()),
         }
-        if let Some(key) = request.presented_key() {
+        if let Some(key) = request.presented.key() {
             let load = self.worlds[0].store.inner().load(key, self.worlds[0].clock.now());
             observations.version = wait(load).unwrap().map(|loaded| loaded.record.version);
         }
