@@ -93,15 +93,10 @@ struct History {
 /// How often the interesting cases occurred.
 #[derive(Default)]
 struct Counts {
-    late: Cell<u64>,
-    dead: Cell<usize>,
-    new_ids: Cell<u64>,
-    kept_deadlines: Cell<u64>,
-    renewals: Cell<u64>,
-}
-
-fn count(cell: &Cell<u64>) {
-    cell.set(cell.get() + 1);
+    late: u64,
+    new_ids: u64,
+    kept_deadlines: u64,
+    renewals: u64,
 }
 
 impl History {
@@ -185,7 +180,7 @@ impl History {
         let id = request.presented.id().map(SessionId::text);
         let before = request.record().cloned();
         if id.as_ref().is_some_and(|id| before.is_some() && self.record(id).is_none()) {
-            count(&self.counts.late);
+            self.counts.late += 1;
         }
         let committed = wait(request.commit(outcome));
         let set = committed.as_ref().ok().and_then(set_id);
@@ -194,11 +189,11 @@ impl History {
             if matches!(what, RequestAction::Login { .. } | RequestAction::Elevate) && gives {
                 // Session fixation: the id was not known before.
                 prop_assert!(!self.presented.contains(new), "a known id got rights");
-                count(&self.counts.new_ids);
+                self.counts.new_ids += 1;
             }
             if matches!(what, RequestAction::Read | RequestAction::Write { .. }) && before.is_some()
             {
-                count(&self.counts.renewals);
+                self.counts.renewals += 1;
             }
             if !self.ids.contains(new) {
                 self.ids.push(new.clone());
@@ -258,10 +253,9 @@ impl History {
             let kept = *self.deadlines.entry(record.handle).or_insert(record.absolute_deadline);
             prop_assert_eq!(record.absolute_deadline, kept, "a session lasts longer");
             if record.rotated > record.created {
-                count(&self.counts.kept_deadlines);
+                self.counts.kept_deadlines += 1;
             }
         }
-        self.counts.dead.set(self.dead_handles.len());
         Ok(())
     }
 }
@@ -277,18 +271,12 @@ fn a_dead_session_stays_dead_and_an_id_with_rights_is_new() {
         for act in acts {
             history.act(act)?;
         }
-        let counts = &history.counts;
-        let counted = [
-            1,
-            counts.late.get(),
-            counts.new_ids.get(),
-            counts.kept_deadlines.get(),
-            counts.renewals.get(),
-        ];
+        let Counts { late, new_ids, kept_deadlines, renewals } = history.counts;
+        let counted = [1, late, new_ids, kept_deadlines, renewals];
         for (total, counted) in totals.iter().zip(counted) {
             total.set(total.get() + u64::from(counted > 0));
         }
-        Ok(Precondition::met_if(counts.dead.get() > 0))
+        Ok(Precondition::met_if(!history.dead_handles.is_empty()))
     });
     let [tried, late, new_ids, kept_deadlines, renewals] = totals.map(Cell::into_inner);
     assert_usual("dead sessions: late commits", late, tried, 31);
