@@ -17,7 +17,7 @@ use tokio::sync::broadcast;
 
 use super::{
     CommitError, CommitFacts, PresentedSession, RequestSession, Session, SessionService,
-    SessionSettings, Sessions, days,
+    SessionSettings, Sessions,
 };
 use crate::{
     auth::{
