@@ -12,15 +12,12 @@ use serde_json::Value;
 #[cfg(feature = "testing")]
 use super::probe;
 use super::{
-    Foreign, Keys,
+    Foreign, Keys, Own,
     fetch::{Address, Document},
     jwks::JwkSet,
     mapping::{ClaimMapping, path},
 };
-use crate::base::{
-    clock::{Clock, Random},
-    error::StartProblem,
-};
+use crate::base::error::StartProblem;
 
 /// An external issuer whose tokens an app accepts, such as the identity provider of a company.
 ///
@@ -82,14 +79,6 @@ enum Type {
     AccessToken,
     Generic,
     Other(Box<str>),
-}
-
-/// The app that accepts an issuer.
-pub(super) struct Context<'a> {
-    pub(super) audience: &'a str,
-    pub(super) is_development: bool,
-    pub(super) clock: &'a Clock,
-    pub(super) random: &'a Random,
 }
 
 impl Issuer {
@@ -315,7 +304,7 @@ impl Issuer {
     }
 
     /// Combines keys and profile, or reports the first problem.
-    pub(super) fn build(self, app: &Context<'_>) -> Result<Foreign, StartProblem> {
+    pub(super) fn build(self, app: &Own<'_>) -> Result<Foreign, StartProblem> {
         let location = format!("App::tokens: issuer `{}`", self.name.escape_debug());
         let broken = |rule| StartProblem::without_value(rule, &location);
         if self.name.chars().any(char::is_control) {

@@ -39,7 +39,7 @@ use policy_core::{
     token::{KeyRing, Token, TokenError, Verifier, key_id},
 };
 
-use self::{issuer::Context, jwks::JwkSet, mapping::ClaimMapping};
+use self::{jwks::JwkSet, mapping::ClaimMapping};
 use crate::{
     auth::LastCredential,
     base::{
@@ -70,34 +70,27 @@ enum Keys {
     JwkSet(Arc<JwkSet>),
 }
 
-/// The facts about the app on which the settings of an issuer depend.
+/// The app that accepts the issuers.
 pub(super) struct Own<'a> {
     /// `None` if it signs no tokens.
     pub(super) issuer: Option<&'a str>,
     pub(super) audience: &'a str,
-    /// `http` in the development profile.
-    pub(super) origin: &'a str,
+    pub(super) is_development: bool,
+    pub(super) clock: &'a Clock,
+    pub(super) random: &'a Random,
 }
 
 impl Issuers {
     /// Checks the settings; fetches nothing.
-    pub(super) fn new(
-        issuers: Vec<Issuer>,
-        own: &Own<'_>,
-        clock: &Clock,
-        random: &Random,
-    ) -> Result<Self, Vec<StartProblem>> {
+    pub(super) fn new(issuers: Vec<Issuer>, own: &Own<'_>) -> Result<Self, Vec<StartProblem>> {
         let mut names: Vec<Box<str>> = own.issuer.into_iter().map(Into::into).collect();
         let (mut built, mut problems) = (Vec::new(), Vec::new());
-        // Every public origin uses TLS.
-        let is_development = own.origin.starts_with("http:");
         for issuer in issuers {
-            let context = Context { audience: own.audience, is_development, clock, random };
             let name: Box<str> = issuer.name().into();
             let foreign = if names.contains(&name) {
                 Err(StartProblem::new(Rule::IssuerRepeated, "App::tokens", &*name))
             } else {
-                issuer.build(&context)
+                issuer.build(own)
             };
             match foreign {
                 Ok(foreign) => built.push(foreign),

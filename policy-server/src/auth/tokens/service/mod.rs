@@ -111,10 +111,11 @@ impl TokenService {
             &Own {
                 issuer: own_issuer.as_deref(),
                 audience: settings.audience.as_deref().unwrap_or(own_origin),
-                origin: own_origin,
+                // Every public origin uses TLS.
+                is_development: own_origin.starts_with("http:"),
+                clock: &clock,
+                random: &random,
             },
-            &clock,
-            &random,
         )?;
         let revocations = RevocationSet::new(longest, settings.max_staleness);
         Ok(Self {
