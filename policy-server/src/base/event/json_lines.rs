@@ -4,10 +4,9 @@ use std::{
     fmt::{self, Debug},
     io::{self, Write},
     sync::{Arc, Mutex, PoisonError},
-    time::{Instant, SystemTime, UNIX_EPOCH},
+    time::Instant,
 };
 
-use policy_core::time::Timestamp;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::ser::Compound;
 use tracing::{
@@ -18,7 +17,7 @@ use tracing::{
 };
 
 use super::{log, sink::EventSink};
-use crate::base::log::LineLimit;
+use crate::base::{clock::Clock, log::LineLimit};
 
 /// Writes the events of one target, each as an object on a line: the time, then its fields.
 #[derive(Clone)]
@@ -69,12 +68,10 @@ impl Debug for JsonLines {
 }
 
 fn line(event: &Event<'_>) -> serde_json::Result<Vec<u8>> {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let now = Timestamp::from_millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
     let mut text = Vec::with_capacity(512);
     let mut serializer = serde_json::Serializer::new(&mut text);
     let mut map = serializer.serialize_map(None)?;
-    map.serialize_entry("timestamp", &now.rfc3339())?;
+    map.serialize_entry("timestamp", &Clock::system().now().rfc3339())?;
     let mut fields = Fields { map, result: Ok(()) };
     event.record(&mut fields);
     fields.result?;
