@@ -128,15 +128,9 @@ impl AuthService {
         denied: &mut Denial,
     ) -> Option<RefusalEntry> {
         let origin = Single::read(headers, &ORIGIN);
-        let why = match denied.cause {
-            Some(cause) => {
-                RefusalReason { cause: Some(cause.event()), detail: Some(cause.detail()) }
-            }
-            None => RefusalReason {
-                cause: None,
-                detail: denied.explanation.as_deref().map(AsRef::as_ref),
-            },
-        };
+        let explanation: Option<&str> = denied.explanation.as_deref().map(AsRef::as_ref);
+        let detail = denied.cause.map_or(explanation, |cause| Some(cause.detail()));
+        let why = RefusalReason { cause: denied.cause.map(TokenError::event), detail };
         let refused = self.refusals.log(denied.refusal, why, method, path, origin);
         if self.is_development && denied.problem.is_none() {
             let explanation = denied.explanation.take().map(|explanation| *explanation);
