@@ -194,7 +194,7 @@ mod tests {
     use crate::prelude::*;
 
     /// The code of each notice about an app, and its value.
-    fn noticed(app: App<()>) -> Vec<String> {
+    fn notice_texts(app: App<()>) -> Vec<String> {
         let notices = notices(app.into_service().app());
         let texts = notices.iter().map(|it| format!("{} {}", it.code(), it.value().unwrap_or("")));
         texts.collect()
@@ -321,7 +321,7 @@ mod tests {
                 .sessions(Sessions::memory())
                 .routes(routes![payroll, beside])
                 .mount("/files", mount);
-            noticed(app.fallback(Fallback::handler(async |_| "the page").public()))
+            notice_texts(app.fallback(Fallback::handler(async |_| "the page").public()))
         };
         let files = || Mount::new(axum::Router::new()).public();
         assert_eq!(noticed(files()), ["route.guarded-below /files/payroll.csv"]);
@@ -353,7 +353,7 @@ mod tests {
             let app = App::new(())
                 .sessions(Sessions::memory())
                 .auth(AuthRequirement::session().roles(&["owner"]));
-            noticed(app.group("/admin", group.routes(routes![open, staff, recent, inherits])))
+            notice_texts(app.group("/admin", group.routes(routes![open, staff, recent, inherits])))
         };
         let admins = AuthRequirement::session().roles(&["admin"]);
         assert_eq!(
@@ -402,7 +402,7 @@ mod tests {
         let group = Group::new().auth(AuthRequirement::scheme::<staff::Keys>());
         let group = group.routes(routes![same, other]);
         let app = App::new(()).scheme(staff::Keys).scheme(Keys).group("/staff", group);
-        assert_eq!(noticed(app), ["auth.laxer-than-group GET /other"]);
+        assert_eq!(notice_texts(app), ["auth.laxer-than-group GET /other"]);
     }
 
     #[cfg(feature = "files")]
@@ -420,6 +420,6 @@ mod tests {
             .routes(routes![orders])
             .mount("/assets", Mount::files(Files::new("dist/assets")).public())
             .fallback(Fallback::files(Files::new("dist").single_page()).public());
-        assert_eq!(noticed(app), [""; 0]);
+        assert_eq!(notice_texts(app), [""; 0]);
     }
 }

@@ -530,13 +530,6 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn a_refusal_can_be_explained() {
-        let (_, body) = render(Problem::from(Refusal::RouteNotFound).detail("gone")).await;
-        assert_eq!(body["code"], "route.not-found");
-        assert_eq!(body["detail"], "gone");
-    }
-
     #[test]
     fn an_explained_refusal_still_says_when_to_come_back() {
         let problem = Problem::from(Refusal::ConcurrencyExceeded);
