@@ -26,16 +26,6 @@ use crate::{
 };
 
 #[derive(Deserialize)]
-struct File {
-    sections: Sections,
-}
-
-#[derive(Deserialize)]
-struct Sections {
-    session_scenario: Vec<Scenario>,
-}
-
-#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Scenario {
     id: String,
@@ -132,9 +122,9 @@ struct ScenarioRun {
 
 #[test]
 fn every_session_scenario_comes_out_as_the_shared_cases_say() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/cases/auth.json");
-    let file: File = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
-    let scenarios = file.sections.session_scenario;
+    let file: Value =
+        serde_json::from_str(include_str!("../../../../../tests/cases/auth.json")).unwrap();
+    let scenarios = Vec::<Scenario>::deserialize(&file["sections"]["session_scenario"]).unwrap();
     assert_eq!((scenarios.len(), run(&scenarios)), (27, (102, 94)));
 }
 
