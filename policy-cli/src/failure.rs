@@ -9,7 +9,7 @@ const SHOWN_HELPS: usize = 4;
 
 /// Why a command cannot do its work, and what to do about it: it was used wrongly, or its input
 /// cannot be read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Failure {
     /// Lower case, no full stop, the user's text in backticks.
     pub(crate) message: String,

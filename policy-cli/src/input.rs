@@ -8,13 +8,14 @@ use std::{
 };
 
 use clap::Args;
-use policy_manifest::{Lock, Manifest, Sources};
+use policy_manifest::{FacetSource, Lock, Manifest, Sources};
 
 use crate::{
     failure::Failure,
     output::Output,
     package::{Package, PackageArguments},
     route_lines::RouteLines,
+    sarif::SarifLocation,
 };
 
 /// Which manifest a command reads.
@@ -52,8 +53,8 @@ pub(crate) struct Input {
 #[derive(Debug)]
 pub(crate) struct LockFile {
     /// The path from the root of the repository.
-    pub(crate) path: String,
-    pub(crate) lines: RouteLines,
+    path: String,
+    lines: RouteLines,
     /// The workspace in the repository, to which the paths of the compiler are relative.
     workspace: PathBuf,
 }
@@ -81,7 +82,7 @@ impl LockFile {
     }
 
     /// The path of a source file, from the root of the repository.
-    pub(crate) fn below(&self, file: &str) -> String {
+    fn below(&self, file: &str) -> String {
         self.workspace.join(file).display().to_string()
     }
 }
@@ -123,6 +124,24 @@ impl Input {
         output: &Output,
     ) -> Result<Self, Failure> {
         read_package(&Package::find(arguments)?, output)
+    }
+
+    /// The line of the source that decided, else the line of the first of these routes in the lock
+    /// file.
+    pub(crate) fn line_of<'r>(
+        &self,
+        source: Option<&FacetSource>,
+        routes: impl IntoIterator<Item = &'r str>,
+    ) -> Option<SarifLocation> {
+        if let Some(source) = source {
+            let file = self.lock.as_ref().map(|lock| lock.below(&source.file));
+            let file = file.unwrap_or_else(|| source.file.clone());
+            return Some(SarifLocation { file, line: source.line });
+        }
+        let lock = self.lock.as_ref()?;
+        let index = routes.into_iter().find_map(|route| lock.lines.find(route));
+        let line = u32::try_from(index.unwrap_or_default()).unwrap_or_default().saturating_add(1);
+        Some(SarifLocation { file: lock.path.clone(), line })
     }
 }
 

@@ -11,7 +11,6 @@ mod escape;
 mod failure;
 mod fleet;
 mod input;
-mod lines;
 mod markdown;
 mod output;
 mod package;

@@ -35,7 +35,7 @@ impl Group {
     fn line_of(&self, violation: &RuleViolation) -> Option<SarifLocation> {
         let input = self.input(violation)?;
         let source = input.sources.as_ref().and_then(|sources| violation.source(sources));
-        input.lines().find(source, violation.routes.iter().map(String::as_str))
+        input.line_of(source, violation.routes.iter().map(String::as_str))
     }
 
     fn curl(&self, violation: &RuleViolation) -> Option<String> {

@@ -52,7 +52,7 @@ fn finding(compared: &Compared, finding: &DiffFinding) -> SarifFinding {
         },
         message,
         help: help.to_owned(),
-        location: compared.new.lines().find(source, paths),
+        location: compared.new.line_of(source, paths),
         routes,
         suppressed: None,
     }
@@ -70,7 +70,7 @@ fn change(compared: &Compared, change: &Change) -> SarifFinding {
         level: if change.direction.opens() { SarifLevel::Warning } else { SarifLevel::Note },
         message: change.to_string(),
         help: help.to_owned(),
-        location: compared.new.lines().find(compared.source(change), [change.path.as_str()]),
+        location: compared.new.line_of(compared.source(change), [change.path.as_str()]),
         routes: vec![change.route()],
         suppressed: None,
     }

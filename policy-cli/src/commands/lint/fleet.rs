@@ -22,17 +22,17 @@ const SHOWN_FINDINGS: usize = 5;
 
 /// The reports of all services.
 #[derive(Debug)]
-pub(super) struct FleetReport<'a> {
+pub(super) struct FleetReport {
     /// The worst first.
-    reports: Vec<Report<'a>>,
+    reports: Vec<Report>,
 }
 
-impl<'a> FleetReport<'a> {
-    pub(super) fn new(mut reports: Vec<Report<'a>>) -> Self {
+impl FleetReport {
+    pub(super) fn new(mut reports: Vec<Report>) -> Self {
         reports.sort_by_cached_key(|report| {
             let findings = &report.linted.findings;
             let worst = findings.iter().map(Finding::severity).max();
-            let name = report.name.to_owned();
+            let name = report.input.name.clone();
             (Reverse((report.fails > 0, worst, report.fails, findings.len())), name)
         });
         Self { reports }
@@ -46,7 +46,7 @@ impl<'a> FleetReport<'a> {
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         for report in self.shown_reports() {
-            let name = printable(report.name);
+            let name = printable(&report.input.name);
             let _ = writeln!(text, "{BOLD}{name}{BOLD:#}: {}", report.summary());
             let findings = &report.linted.findings;
             for finding in findings.iter().take(SHOWN_FINDINGS) {
@@ -70,8 +70,8 @@ impl<'a> FleetReport<'a> {
     pub(super) fn markdown(&self) -> String {
         let mut text = format!("## Lints\n\n{}\n", words(&self.summary()));
         for report in self.shown_reports() {
-            let _ =
-                write!(text, "\n### {}\n\n{}\n\n", words(report.name), words(&report.summary()));
+            let (name, summary) = (words(&report.input.name), words(&report.summary()));
+            let _ = write!(text, "\n### {name}\n\n{summary}\n\n");
             let findings = &report.linted.findings;
             for finding in findings.iter().take(SHOWN_FINDINGS) {
                 let (lint, severity) = (finding.lint, finding.severity());
@@ -91,7 +91,7 @@ impl<'a> FleetReport<'a> {
         let services = self.reports.iter().map(|report| {
             let mut value = report.value();
             if let Value::Object(fields) = &mut value {
-                fields.insert("name".to_owned(), json!(report.name));
+                fields.insert("name".to_owned(), json!(report.input.name));
             }
             value
         });
@@ -103,7 +103,7 @@ impl<'a> FleetReport<'a> {
     pub(super) fn sarif(&self, fails: impl Fn(&Finding) -> bool) -> String {
         let findings = self.reports.iter().flat_map(|report| {
             let mut findings = report.sarif_findings(&fails);
-            let name = report.name;
+            let name = &report.input.name;
             findings.iter_mut().for_each(|it| it.message = format!("{name}: {}", it.message));
             findings
         });
@@ -111,7 +111,7 @@ impl<'a> FleetReport<'a> {
     }
 
     /// The reports with findings that are shown in texts.
-    fn shown_reports(&self) -> impl Iterator<Item = &Report<'a>> {
+    fn shown_reports(&self) -> impl Iterator<Item = &Report> {
         let with_findings = self.reports.iter().filter(|report| !report.linted.findings.is_empty());
         with_findings.take(SHOWN_SERVICES)
     }

@@ -6,16 +6,10 @@ mod report;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use policy_manifest::{Date, Finding, FindingSeverity, LintReport, Sources, engine::Engine, lint};
+use policy_manifest::{Date, Finding, FindingSeverity};
 
 use self::{fleet::FleetReport, report::Report};
-use crate::{
-    failure::Failure,
-    fleet::FleetArguments,
-    input::{Input, InputArguments, LockFile},
-    lines::Lines,
-    output::Output,
-};
+use crate::{failure::Failure, fleet::FleetArguments, input::InputArguments, output::Output};
 
 /// Find oddities in the policy of an app.
 ///
@@ -80,36 +74,6 @@ impl Deny {
     }
 }
 
-/// A policy, and what is odd about it.
-struct LintedPolicy {
-    name: String,
-    linted: LintReport,
-    sources: Option<Sources>,
-    lock: Option<LockFile>,
-}
-
-impl LintedPolicy {
-    fn new(input: Input, today: Date) -> Result<Self, Failure> {
-        let Input { name, manifest, sources, signed, lock, .. } = input;
-        // An invalid policy has no findings.
-        Engine::new(&manifest).map_err(|error| {
-            Failure::new(format!("the manifest of `{name}` breaks a rule: {error}"))
-                .help("write it again with `cargo test`")
-        })?;
-        let linted = lint(&manifest, &signed?.suppressed, today);
-        Ok(Self { name, linted, sources, lock })
-    }
-
-    fn report(&self, fails: impl Fn(&Finding) -> bool) -> Report<'_> {
-        Report {
-            name: &self.name,
-            fails: self.linted.findings.iter().filter(|finding| fails(finding)).count(),
-            linted: &self.linted,
-            lines: Lines { sources: self.sources.as_ref(), lock: self.lock.as_ref() },
-        }
-    }
-}
-
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
     let today = Date::today();
     let deny = arguments.deny.map(Deny::severity);
@@ -118,8 +82,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     };
     let count = match arguments.fleet.read()? {
         None => {
-            let checked = LintedPolicy::new(arguments.input.read(output)?, today)?;
-            let report = checked.report(fails);
+            let report = Report::new(arguments.input.read(output)?, today, fails)?;
             output.write(&match arguments.format {
                 Format::Text => report.text(),
                 Format::Markdown => report.markdown(),
@@ -130,13 +93,13 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         }
         Some(fleet) => {
             let mut problems = Vec::new();
-            let checked = fleet.into_iter().map(|input| LintedPolicy::new(input, today));
-            let checked = checked.filter_map(|it| it.map_err(|it| problems.push(it)).ok());
-            let checked: Vec<_> = checked.collect();
+            let reports = fleet.into_iter().map(|input| Report::new(input, today, fails));
+            let reports = reports.filter_map(|it| it.map_err(|it| problems.push(it)).ok());
+            let reports: Vec<_> = reports.collect();
             if let Some(problem) = Failure::combine(problems) {
                 return Err(problem);
             }
-            let report = FleetReport::new(checked.iter().map(|it| it.report(fails)).collect());
+            let report = FleetReport::new(reports);
             output.write(&match arguments.format {
                 Format::Text => report.text(),
                 Format::Markdown => report.markdown(),

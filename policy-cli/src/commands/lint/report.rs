@@ -3,29 +3,47 @@
 use std::fmt::Write as _;
 
 use policy_core::Confidence;
-use policy_manifest::{Finding, FindingSeverity, LintReport, Suppression};
+use policy_manifest::{
+    Date, Finding, FindingSeverity, LintReport, Suppression, engine::Engine, lint,
+};
 use serde_json::{Value, json};
 
 use crate::{
     escape::{json_text, printable},
-    lines::Lines,
+    failure::Failure,
+    input::Input,
     markdown::{code, with_code, words},
     output::{BOLD, DIM},
     sarif::{self, SarifFinding, SarifLevel, SarifLocation},
     shown,
 };
 
-/// What was found.
+/// A policy, and what is odd about it.
 #[derive(Debug)]
-pub(super) struct Report<'a> {
-    pub(super) name: &'a str,
-    pub(super) linted: &'a LintReport,
+pub(super) struct Report {
+    pub(super) input: Input,
+    pub(super) linted: LintReport,
     /// How many findings fail.
     pub(super) fails: usize,
-    pub(super) lines: Lines<'a>,
 }
 
-impl Report<'_> {
+impl Report {
+    pub(super) fn new(
+        input: Input,
+        today: Date,
+        fails: impl Fn(&Finding) -> bool,
+    ) -> Result<Self, Failure> {
+        // An invalid policy has no findings.
+        Engine::new(&input.manifest).map_err(|error| {
+            Failure::new(format!("the manifest of `{}` breaks a rule: {error}", input.name))
+                .help("write it again with `cargo test`")
+        })?;
+        let signed = input.signed.as_ref().map_err(Failure::clone)?;
+        let linted = lint(&input.manifest, &signed.suppressed, today);
+        let fails = linted.findings.iter().filter(|finding| fails(finding)).count();
+        Ok(Self { input, linted, fails })
+    }
+
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         for finding in &self.linted.findings {
@@ -45,7 +63,8 @@ impl Report<'_> {
     }
 
     pub(super) fn markdown(&self) -> String {
-        let mut text = format!("## {}: lints\n\n{}\n", words(self.name), words(&self.summary()));
+        let (name, summary) = (words(&self.input.name), words(&self.summary()));
+        let mut text = format!("## {name}: lints\n\n{summary}\n");
         for finding in &self.linted.findings {
             let (lint, severity) = (finding.lint, finding.severity());
             let code_of = code(lint.code());
@@ -85,7 +104,7 @@ impl Report<'_> {
     }
 
     pub(super) fn summary(&self) -> String {
-        let LintReport { findings, suppressed, .. } = self.linted;
+        let LintReport { findings, suppressed, .. } = &self.linted;
         let mut summary = match findings.len() {
             0 => "this policy has no oddities".to_owned(),
             all => format!("{}, of which {} fail", shown::count(all, "finding"), self.fails),
@@ -101,7 +120,7 @@ impl Report<'_> {
     }
 
     pub(super) fn value(&self) -> Value {
-        let LintReport { findings, suppressed, .. } = self.linted;
+        let LintReport { findings, suppressed, .. } = &self.linted;
         let findings: Vec<_> = findings.iter().map(|finding| self.finding(finding)).collect();
         let suppressed = suppressed.iter().map(|(finding, suppression)| {
             let mut value = self.finding(finding);
@@ -133,8 +152,8 @@ impl Report<'_> {
     }
 
     fn line_of(&self, finding: &Finding) -> Option<SarifLocation> {
-        let source = self.lines.sources.and_then(|sources| finding.source(sources));
-        self.lines.find(source, finding.routes.iter().map(String::as_str))
+        let source = self.input.sources.as_ref().and_then(|sources| finding.source(sources));
+        self.input.line_of(source, finding.routes.iter().map(String::as_str))
     }
 
     pub(super) fn sarif(&self, fails: impl Fn(&Finding) -> bool) -> String {
