@@ -110,27 +110,9 @@ mod tests {
 
     #[test]
     fn control_characters_are_escaped() {
-        for character in [
-            '\0',
-            '\u{7}',
-            '\u{8}',
-            '\t',
-            '\n',
-            '\r',
-            '\u{1b}',
-            '\u{7f}',
-            '\u{9b}',
-            '\u{a0}',
-            '\u{ad}',
-            '\u{301}',
-            '\u{200b}',
-            '\u{200f}',
-            '\u{2028}',
-            '\u{202e}',
-            '\u{2066}',
-            '\u{feff}',
-            '\u{e0041}',
-        ] {
+        let all = "\0\u{7}\u{8}\t\n\r\u{1b}\u{7f}\u{9b}\
+                   \u{a0}\u{ad}\u{301}\u{200b}\u{200f}\u{2028}\u{202e}\u{2066}\u{feff}\u{e0041}";
+        for character in all.chars() {
             assert_eq!(printable(&character.to_string()), character.escape_unicode().to_string());
         }
     }

@@ -218,74 +218,13 @@ fn fill(text: &str, name: &str) -> String {
 fn is_package_name(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_lowercase())
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c))
-        && !TAKEN.contains(&name.replace('-', "_").as_str())
+        && !TAKEN.split(' ').any(|taken| taken == name.replace('-', "_"))
 }
 
 /// Keywords, crates that a service already has, and folders of cargo, whose names no binary may have.
-const TAKEN: [&str; 65] = [
-    "abstract",
-    "alloc",
-    "as",
-    "async",
-    "await",
-    "become",
-    "box",
-    "break",
-    "build",
-    "const",
-    "continue",
-    "core",
-    "crate",
-    "deps",
-    "do",
-    "dyn",
-    "else",
-    "enum",
-    "examples",
-    "extern",
-    "false",
-    "final",
-    "fn",
-    "for",
-    "gen",
-    "if",
-    "impl",
-    "in",
-    "incremental",
-    "let",
-    "loop",
-    "macro",
-    "match",
-    "mod",
-    "move",
-    "mut",
-    "override",
-    "policy_server",
-    "priv",
-    "proc_macro",
-    "pub",
-    "ref",
-    "return",
-    "self",
-    "serde",
-    "sha2",
-    "static",
-    "std",
-    "struct",
-    "super",
-    "test",
-    "tokio",
-    "tracing_subscriber",
-    "trait",
-    "true",
-    "try",
-    "type",
-    "typeof",
-    "unsafe",
-    "unsized",
-    "use",
-    "virtual",
-    "where",
-    "while",
-    "yield",
-];
+const TAKEN: &str = "\
+    abstract alloc as async await become box break build const continue core crate deps do dyn \
+    else enum examples extern false final fn for gen if impl in incremental let loop macro match \
+    mod move mut override policy_server priv proc_macro pub ref return self serde sha2 static std \
+    struct super test tokio tracing_subscriber trait true try type typeof unsafe unsized use \
+    virtual where while yield";

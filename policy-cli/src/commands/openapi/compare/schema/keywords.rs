@@ -10,54 +10,16 @@ use super::{
 };
 
 /// Keywords that permit and refuse nothing.
-const ANNOTATIONS: [&str; 17] = [
-    "$anchor",
-    "$comment",
-    "$defs",
-    "$id",
-    "$schema",
-    "default",
-    "definitions",
-    "deprecated",
-    "description",
-    "discriminator",
-    "example",
-    "examples",
-    "externalDocs",
-    "readOnly",
-    "title",
-    "writeOnly",
-    "xml",
-];
+const ANNOTATIONS: &str = "\
+    $anchor $comment $defs $id $schema default definitions deprecated description discriminator \
+    example examples externalDocs readOnly title writeOnly xml";
 
 /// Keywords that are read. A schema with another one has to stay as it is.
-pub(super) const KNOWN: [&str; 25] = [
-    "$ref",
-    "additionalProperties",
-    "allOf",
-    "anyOf",
-    "const",
-    "contentEncoding",
-    "contentMediaType",
-    "enum",
-    "exclusiveMaximum",
-    "exclusiveMinimum",
-    "format",
-    "items",
-    "maxItems",
-    "maxLength",
-    "maxProperties",
-    "maximum",
-    "minItems",
-    "minLength",
-    "minProperties",
-    "minimum",
-    "multipleOf",
-    "oneOf",
-    "pattern",
-    "properties",
-    "required",
-];
+const READ: &str = "\
+    $ref additionalProperties allOf anyOf const contentEncoding contentMediaType enum \
+    exclusiveMaximum exclusiveMinimum format items maxItems maxLength maxProperties maximum \
+    minItems minLength minProperties minimum multipleOf oneOf pattern properties required type \
+    uniqueItems";
 
 /// Lower bounds, upper bounds, and texts that have to stay, with the types that they are about.
 pub(super) const LOWER: [(&str, u8); 5] = [
@@ -84,7 +46,12 @@ pub(super) const KEPT: [(&str, u8); 6] = [
 ];
 
 pub(super) fn is_annotation(name: &str) -> bool {
-    ANNOTATIONS.contains(&name) || name.starts_with("x-")
+    ANNOTATIONS.split(' ').any(|known| known == name) || name.starts_with("x-")
+}
+
+/// Whether a schema is understood with this keyword.
+pub(super) fn is_read(name: &str) -> bool {
+    READ.split(' ').any(|known| known == name) || is_annotation(name)
 }
 
 pub(super) fn alternatives(schema: &Value) -> Option<&Vec<Value>> {

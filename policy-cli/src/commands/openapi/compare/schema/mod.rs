@@ -22,7 +22,7 @@ use serde_json::Value;
 pub(super) use self::limits::Steps;
 use self::{
     keywords::{
-        KEPT, KNOWN, LOWER, UPPER, alternatives, has_both_lists, is_annotation, names, required,
+        KEPT, LOWER, UPPER, alternatives, has_both_lists, is_annotation, is_read, names, required,
         stated_values, weight,
     },
     limits::{DEPTH, PARTS, address},
@@ -301,12 +301,7 @@ impl<'a, 'b> Subset<'a, 'b> {
             }
             return;
         };
-        let is_read = |name: &String| {
-            KNOWN.contains(&&**name)
-                || ["type", "uniqueItems"].contains(&&**name)
-                || is_annotation(name)
-        };
-        if !keywords.keys().all(is_read) {
+        if !keywords.keys().all(|name| is_read(name)) {
             return self.report(at, right, Gap::Other);
         }
         if alternatives(right).is_some() {
