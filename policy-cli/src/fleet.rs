@@ -253,6 +253,8 @@ fn parts(file: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use policy_tests::folder::Folder;
+
     use super::*;
 
     fn names_of(files: &[&str]) -> Vec<String> {
@@ -294,31 +296,8 @@ mod tests {
         assert_eq!(names.len(), files.len());
     }
 
-    /// A folder that is removed at the end.
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn with(name: &str, files: &[(&str, &str)]) -> Self {
-            let folder =
-                std::env::temp_dir().join(format!("policy-fleet-{name}-{}", std::process::id()));
-            let _ = fs::remove_dir_all(&folder);
-            for (file, text) in files {
-                let file = folder.join(file);
-                fs::create_dir_all(file.parent().unwrap()).unwrap();
-                fs::write(file, text).unwrap();
-            }
-            Self(folder)
-        }
-
-        fn path(&self, below: &str) -> String {
-            self.0.join(below).display().to_string()
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
+    fn path(folder: &Folder, below: &str) -> String {
+        folder.path().join(below).display().to_string()
     }
 
     fn lock() -> String {
@@ -343,32 +322,31 @@ mod tests {
             "users/deny.lock",
             "deep/down/stock/policy.lock",
         ];
-        let folder = Folder::with("search", &names.map(|name| (name, &*lock)));
-        assert_eq!(read_names(&[folder.path("")]), ["orders", "stock", "users", "users:admin"]);
+        let folder = Folder::with(&names.map(|name| (name, &*lock))).unwrap();
+        assert_eq!(read_names(&[path(&folder, "")]), ["orders", "stock", "users", "users:admin"]);
         // A file that two inputs name is one service.
-        assert_eq!(read_names(&[folder.path("users"), folder.path("users/policy.lock")]).len(), 2);
+        let named = ["users", "users/policy.lock"].map(|below| path(&folder, below));
+        assert_eq!(read_names(&named).len(), 2);
     }
 
     #[cfg(unix)]
     #[test]
     fn symbolic_links_make_no_loop() {
-        let folder = Folder::with("loop", &[("a/policy.lock", &lock())]);
-        std::os::unix::fs::symlink(&folder.0, folder.0.join("a/again")).unwrap();
-        std::os::unix::fs::symlink("nowhere", folder.0.join("a/policy.gone.lock")).unwrap();
-        assert_eq!(read_names(&[folder.path("")]), ["a"]);
+        let folder = Folder::with(&[("a/policy.lock", &lock())]).unwrap();
+        std::os::unix::fs::symlink(folder.path(), folder.path().join("a/again")).unwrap();
+        std::os::unix::fs::symlink("nowhere", folder.path().join("a/policy.gone.lock")).unwrap();
+        assert_eq!(read_names(&[path(&folder, "")]), ["a"]);
     }
 
     #[test]
     fn a_list_names_files_and_folders_relative_to_itself() {
         let lock = lock();
         let list = "# ours\n\n  one/policy.lock\nother\n";
-        let folder = Folder::with(
-            "list",
-            &[("list", list), ("one/policy.lock", &lock), ("other/policy.lock", &lock)],
-        );
-        let at = |list: &str| format!("@{}", folder.path(list));
+        let files = [("list", list), ("one/policy.lock", &*lock), ("other/policy.lock", &*lock)];
+        let folder = Folder::with(&files).unwrap();
+        let at = |list: &str| format!("@{}", path(&folder, list));
         assert_eq!(read_names(&[at("list")]), ["one", "other"]);
-        fs::write(folder.0.join("empty"), "# nothing\n").unwrap();
+        fs::write(folder.path().join("empty"), "# nothing\n").unwrap();
         let message = read(&[at("empty")]).unwrap_err().message;
         assert!(message.contains("names no file"), "{message}");
     }
@@ -376,8 +354,8 @@ mod tests {
     #[test]
     fn all_problems_are_reported_at_once() {
         let files = [("a/policy.lock", "{"), ("b/policy.lock", "[]"), ("c/empty", "")];
-        let folder = Folder::with("problems", &files);
-        let named = ["", "c", "nowhere"].map(|below| folder.path(below));
+        let folder = Folder::with(&files).unwrap();
+        let named = ["", "c", "nowhere"].map(|below| path(&folder, below));
         let failure = read(&named).unwrap_err();
         assert!(failure.message.starts_with("4 inputs cannot be used\n"), "{}", failure.message);
         for part in ["a/policy.lock", "b/policy.lock", "below", "nowhere"] {
@@ -396,10 +374,10 @@ mod tests {
 
     #[test]
     fn a_file_beyond_the_bound_is_an_error() {
-        let folder = Folder::with("large", &[("policy.lock", "")]);
-        let file = fs::File::options().write(true).open(folder.0.join("policy.lock")).unwrap();
+        let folder = Folder::with(&[("policy.lock", "")]).unwrap();
+        let file = fs::File::options().write(true).open(folder.path().join("policy.lock")).unwrap();
         file.set_len(input::MAX_BYTES + 1).unwrap();
-        let message = read(&[folder.path("")]).unwrap_err().message;
+        let message = read(&[path(&folder, "")]).unwrap_err().message;
         assert!(message.contains("longer than 64 MiB"), "{message}");
     }
 }

@@ -23,6 +23,17 @@ impl Folder {
         Ok(Self(path))
     }
 
+    /// A folder with these files.
+    pub fn with(files: &[(&str, &str)]) -> io::Result<Self> {
+        let folder = Self::new()?;
+        for (path, text) in files {
+            let file = folder.0.join(path);
+            file.parent().map_or(Ok(()), fs::create_dir_all)?;
+            fs::write(file, text)?;
+        }
+        Ok(folder)
+    }
+
     pub fn path(&self) -> &Path {
         &self.0
     }

@@ -1,7 +1,5 @@
 //! How rules are read, and which are refused.
 
-use std::fs;
-
 use policy_core_tests::folder::Folder;
 
 use super::*;
@@ -101,27 +99,17 @@ fn malformed_rules_are_refused_with_their_line() {
     }
 }
 
-/// A folder with these files.
-fn folder(files: &[(&str, &str)]) -> Folder {
-    let folder = Folder::new().unwrap();
-    for (file, text) in files {
-        let file = folder.path().join(file);
-        fs::create_dir_all(file.parent().unwrap()).unwrap();
-        fs::write(file, text).unwrap();
-    }
-    folder
-}
-
 #[test]
 fn a_file_extends_others_by_paths_relative_to_it() {
     let never = "[never.a]\nroutes = [\"/a/**\"]\nwithout-roles = [\"b\"]\n";
-    let folder = folder(&[
+    let folder = Folder::with(&[
         ("org/policy.rules", &format!("{never}[public]\nroutes = [\"/healthz\"]")),
         (
             "shop/policy.rules",
             "extends = [\"../org/policy.rules\"]\n[public]\nroutes = [\"/login\"]",
         ),
-    ]);
+    ])
+    .unwrap();
     let rules = Rules::read([folder.path().join("shop/policy.rules")]).unwrap();
     let ids: Vec<_> = rules.rules().iter().map(|it| (it.id.as_str(), it.is_shared)).collect();
     assert_eq!(ids, [("never.a", true), ("public", true), ("public", false)]);
@@ -136,13 +124,14 @@ fn a_file_extends_others_by_paths_relative_to_it() {
 
 #[test]
 fn files_that_cannot_be_joined_are_refused() {
-    let folder = folder(&[
+    let folder = Folder::with(&[
         ("a.rules", "# one\nextends = [\"b.rules\"]"),
         ("b.rules", "extends = [\"./a.rules\"]"),
         ("c.rules", "extends = [\"absent.rules\"]"),
         ("d.rules", "[never.a]\nroutes = [\"/a\"]"),
         ("e.rules", "extends = [\"d.rules\"]\n[never.a]\nroutes = [\"/a\"]"),
-    ]);
+    ])
+    .unwrap();
     let error = |file: &str| Rules::read([folder.path().join(file)]).unwrap_err().to_string();
     let (cycle, absent, twice) = (error("a.rules"), error("c.rules"), error("e.rules"));
     assert!(cycle.contains("b.rules:1: ") && cycle.contains("extends itself"), "{cycle}");
