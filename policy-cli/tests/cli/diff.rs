@@ -1,13 +1,13 @@
 //! `cargo policy diff`: what it prints, and its exit codes.
 
-use std::fs;
+use std::{fs, path::PathBuf};
 
 use policy_manifest::{Auth, Csrf, Manifest, ManifestRoute, RouteOrigins, RouteRequirement};
 use serde_json::{Value, json};
 
 use crate::{
     fixtures::{shop, shop_sources},
-    run::{Ran, compare, folder, git, run_in},
+    run::{Ran, compare, folder, git, package, run_in},
     schema::validate,
 };
 
@@ -149,22 +149,18 @@ fn the_json_follows_its_schema() {
 }
 
 /// The package of the shop, with its lock file and what its tests wrote.
-fn package(name: &str, manifest: &Manifest) -> std::path::PathBuf {
-    let files = [
-        ("Cargo.toml", "[package]\nname = \"shop\"\nedition = \"2024\"\n\n[workspace]\n"),
-        ("src/lib.rs", ""),
+fn shop_package(name: &str, manifest: &Manifest) -> PathBuf {
+    let more = [
         (".gitignore", "target\n"),
         (".git/HEAD", "ref: refs/heads/main"),
         ("policy.lock", &shop().to_json()),
-        ("target/policy/shop/manifest.json", &manifest.to_json()),
-        ("target/policy/shop/sources.json", &serde_json::to_string(&shop_sources()).unwrap()),
     ];
-    folder(name, &files)
+    package(name, manifest, &shop_sources(), &more)
 }
 
 #[test]
 fn sarif_names_the_lines_that_decide() {
-    let folder = package("diff-sarif", &changed_shop());
+    let folder = shop_package("diff-sarif", &changed_shop());
     let ran = run_in(&folder, &["diff", "policy.lock", "--format", "sarif"], "");
     assert_eq!(ran.code, 1, "{}", ran.err);
     let sarif: Value = serde_json::from_str(&ran.out).unwrap();
@@ -245,7 +241,7 @@ fn names_do_no_harm() {
 #[test]
 #[ignore = "needs git"]
 fn the_last_commit_is_compared_with_now() {
-    let root = package("diff-git", &shop());
+    let root = shop_package("diff-git", &shop());
     git(&root, &["init", "-q"]);
     git(&root, &["add", "."]);
     git(&root, &["commit", "-qm", "a"]);

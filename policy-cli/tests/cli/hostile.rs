@@ -6,20 +6,11 @@ use policy_manifest::Manifest;
 
 use crate::{
     fixtures,
-    run::{folder, run, run_at, run_in},
+    run::{folder, package, run, run_at, run_in},
 };
 
-fn package(name: &str) -> PathBuf {
-    let files = [
-        ("Cargo.toml", "[package]\nname = \"evil\"\nedition = \"2024\"\n\n[workspace]\n"),
-        ("src/lib.rs", ""),
-        ("target/policy/evil/manifest.json", &fixtures::hostile().to_json()),
-        (
-            "target/policy/evil/sources.json",
-            &serde_json::to_string(&fixtures::hostile_sources()).unwrap(),
-        ),
-    ];
-    folder(name, &files)
+fn hostile(name: &str) -> PathBuf {
+    package(name, &fixtures::hostile(), &fixtures::hostile_sources(), &[])
 }
 
 /// Whether a terminal interprets a character, or does not show it as itself.
@@ -39,7 +30,7 @@ fn is_harmful(character: char) -> bool {
 
 #[test]
 fn a_terminal_gets_nothing_to_act_on() {
-    let folder = package("terminal");
+    let folder = hostile("terminal");
     for width in ["40", "80", "200", "400"] {
         let ran = run_in(&folder, &["show", "--width", width], "");
         assert_eq!(ran.code, 0, "{}", ran.err);
@@ -159,7 +150,7 @@ fn tags(page: &str) -> BTreeSet<String> {
 
 #[test]
 fn a_page_has_no_markup_of_others() {
-    let folder = package("page");
+    let folder = hostile("page");
     let page = run_in(&folder, &["show", "--format", "html"], "").out;
     let harmless = run("show --from shop.json --format html --origin https://app.shop.example").out;
     let known = tags(&harmless);
@@ -173,7 +164,7 @@ fn a_page_has_no_markup_of_others() {
 
 #[test]
 fn a_table_in_markdown_has_the_cells_of_its_head() {
-    let folder = package("markdown");
+    let folder = hostile("markdown");
     let text = run_in(&folder, &["show", "--format", "markdown"], "").out;
     let rows: Vec<_> = text.lines().filter(|line| line.starts_with('|')).collect();
     assert_eq!(rows.len(), 2 + fixtures::hostile().routes.len());
@@ -191,7 +182,7 @@ fn a_table_in_markdown_has_the_cells_of_its_head() {
 
 #[test]
 fn json_is_read_as_it_was() {
-    let folder = package("json");
+    let folder = hostile("json");
     let text = run_in(&folder, &["show", "--format", "json"], "").out;
     assert_eq!(text.chars().find(|character| is_harmful(*character)), None);
     assert_eq!(Manifest::parse(&text).unwrap(), fixtures::hostile());

@@ -7,7 +7,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use policy_manifest::{Lock, Sources};
+use policy_manifest::{Lock, Manifest, Sources};
 
 pub(crate) struct Ran {
     pub(crate) code: i32,
@@ -78,6 +78,22 @@ pub(crate) fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
         fs::write(file, text).unwrap();
     }
     folder
+}
+
+/// A package whose tests have written its policy and the lines that decided, with more files.
+pub(crate) fn package(
+    name: &str,
+    manifest: &Manifest,
+    sources: &Sources,
+    more: &[(&str, &str)],
+) -> PathBuf {
+    let files = [
+        ("Cargo.toml", "[package]\nname = \"shop\"\nedition = \"2024\"\n\n[workspace]\n"),
+        ("src/lib.rs", ""),
+        ("target/policy/shop/manifest.json", &manifest.to_json()),
+        ("target/policy/shop/sources.json", &serde_json::to_string(sources).unwrap()),
+    ];
+    folder(name, &[&files[..], more].concat())
 }
 
 /// A repository with the shop in a workspace below its root: its lock file, what its tests wrote, and

@@ -1,24 +1,24 @@
 //! The output conforms to the standard (OASIS SARIF 2.1.0).
 
+use std::collections::BTreeMap;
+
 use policy_manifest::{Lock, Suppression};
 use serde_json::{Value, json};
 
 use crate::{
     fixtures::{hello, odd, shop, shop_sources},
-    run::{folder, run_in},
+    run::{run_in, workspace},
 };
 
-/// An object that must have the `required` properties, may have the `optional` ones, and has no
-/// others.
-fn object(required: &Value, optional: &Value) -> Value {
-    let [mut properties, optional] =
-        [required, optional].map(|value| value.as_object().unwrap().clone());
-    let names: Vec<_> = properties.keys().cloned().collect();
-    properties.extend(optional);
+/// An object with these properties and no others. One whose name ends with `?` may be missing.
+fn object(properties: &Value) -> Value {
+    let properties = properties.as_object().unwrap();
+    let required: Vec<_> = properties.keys().filter(|name| !name.ends_with('?')).collect();
+    let properties = properties.iter().map(|(name, value)| (name.trim_end_matches('?'), value));
     json!({
         "type": "object",
-        "required": names,
-        "properties": properties,
+        "required": required,
+        "properties": properties.collect::<BTreeMap<_, _>>(),
         "additionalProperties": false,
     })
 }
@@ -27,64 +27,46 @@ fn object(required: &Value, optional: &Value) -> Value {
 /// property is an error here as it is there.
 fn schema() -> Value {
     let text = json!({ "type": "string", "minLength": 1 });
-    let message = object(&json!({ "text": text }), &json!({}));
-    let rule =
-        object(&json!({ "id": text, "shortDescription": message, "help": message }), &json!({}));
-    let driver = object(
-        &json!({
-            "name": text,
-            "semanticVersion": { "type": "string", "pattern": "^[0-9]+\\.[0-9]+\\.[0-9]+" },
-            "rules": { "type": "array", "uniqueItems": true, "items": rule },
-        }),
-        &json!({}),
-    );
-    let file = object(
-        &json!({ "uri": { "type": "string", "format": "uri-reference" }, "uriBaseId": text }),
-        &json!({}),
-    );
-    let region = object(&json!({ "startLine": { "type": "integer", "minimum": 1 } }), &json!({}));
-    let place = object(&json!({ "artifactLocation": file, "region": region }), &json!({}));
-    let route =
-        object(&json!({ "fullyQualifiedName": text, "kind": { "const": "resource" } }), &json!({}));
-    let location = object(
-        &json!({}),
-        &json!({
-            "physicalLocation": place,
-            "logicalLocations": { "type": "array", "uniqueItems": true, "items": route },
-        }),
-    );
-    let suppression = object(
-        &json!({ "kind": { "enum": ["inSource", "external"] }, "justification": text }),
-        &json!({}),
-    );
-    let result = object(
-        &json!({
-            "ruleId": text,
-            "ruleIndex": { "type": "integer", "minimum": 0 },
-            "level": { "enum": ["none", "note", "warning", "error"] },
-            "message": message,
-        }),
-        &json!({
-            "locations": { "type": "array", "uniqueItems": true, "items": location },
-            "suppressions": { "type": "array", "uniqueItems": true, "items": suppression },
-        }),
-    );
-    let run = object(
-        &json!({
-            "tool": object(&json!({ "driver": driver }), &json!({})),
-            "columnKind": { "enum": ["utf16CodeUnits", "unicodeCodePoints"] },
-            "results": { "type": "array", "items": result },
-        }),
-        &json!({}),
-    );
-    object(
-        &json!({
-            "$schema": { "type": "string", "format": "uri" },
-            "version": { "const": "2.1.0" },
-            "runs": { "type": "array", "items": run },
-        }),
-        &json!({}),
-    )
+    let message = object(&json!({ "text": text }));
+    let rule = object(&json!({ "id": text, "shortDescription": message, "help": message }));
+    let driver = object(&json!({
+        "name": text,
+        "semanticVersion": { "type": "string", "pattern": "^[0-9]+\\.[0-9]+\\.[0-9]+" },
+        "rules": { "type": "array", "uniqueItems": true, "items": rule },
+    }));
+    let file = object(&json!({
+        "uri": { "type": "string", "format": "uri-reference" },
+        "uriBaseId": text,
+    }));
+    let region = object(&json!({ "startLine": { "type": "integer", "minimum": 1 } }));
+    let place = object(&json!({ "artifactLocation": file, "region": region }));
+    let route = object(&json!({ "fullyQualifiedName": text, "kind": { "const": "resource" } }));
+    let location = object(&json!({
+        "physicalLocation?": place,
+        "logicalLocations?": { "type": "array", "uniqueItems": true, "items": route },
+    }));
+    let suppression = object(&json!({
+        "kind": { "enum": ["inSource", "external"] },
+        "justification": text,
+    }));
+    let result = object(&json!({
+        "ruleId": text,
+        "ruleIndex": { "type": "integer", "minimum": 0 },
+        "level": { "enum": ["none", "note", "warning", "error"] },
+        "message": message,
+        "locations?": { "type": "array", "uniqueItems": true, "items": location },
+        "suppressions?": { "type": "array", "uniqueItems": true, "items": suppression },
+    }));
+    let run = object(&json!({
+        "tool": object(&json!({ "driver": driver })),
+        "columnKind": { "enum": ["utf16CodeUnits", "unicodeCodePoints"] },
+        "results": { "type": "array", "items": result },
+    }));
+    object(&json!({
+        "$schema": { "type": "string", "format": "uri" },
+        "version": { "const": "2.1.0" },
+        "runs": { "type": "array", "items": run },
+    }))
 }
 
 #[test]
@@ -97,25 +79,11 @@ fn findings_are_written_as_the_standard_says() {
         why: "it is meant".to_owned(),
         until: None,
     }];
-    let folder = folder(
-        "sarif",
-        &[
-            (".git/HEAD", "ref: refs/heads/main"),
-            (
-                "a shop/Cargo.toml",
-                "[package]\nname = \"shop\"\nedition = \"2024\"\n\n[workspace]\n",
-            ),
-            ("a shop/src/lib.rs", ""),
-            ("a shop/policy.lock", &lock.to_json()),
-            ("a shop/target/policy/shop/manifest.json", &odd().to_json()),
-            (
-                "a shop/target/policy/shop/sources.json",
-                &serde_json::to_string(&shop_sources()).unwrap(),
-            ),
-            ("a shop/shop.json", &shop().to_json()),
-            ("a shop/hello.json", &hello().to_json()),
-        ],
-    );
+    let more = [
+        ("rust/shop/shop.json", &*shop().to_json()),
+        ("rust/shop/hello.json", &*hello().to_json()),
+    ];
+    let folder = workspace("sarif", &lock, &shop_sources(), &more);
     let validator = jsonschema::options().should_validate_formats(true).build(&schema()).unwrap();
     for (line, least) in [
         ("lint", 5),
@@ -128,7 +96,7 @@ fn findings_are_written_as_the_standard_says() {
     ] {
         let mut arguments: Vec<_> = line.split(' ').collect();
         arguments.extend(["--format", "sarif"]);
-        let ran = run_in(&folder.join("a shop"), &arguments, "");
+        let ran = run_in(&folder, &arguments, "");
         assert!(ran.code < 2, "{line}: {}", ran.err);
         let sarif: Value = serde_json::from_str(&ran.out).unwrap();
         let errors: Vec<_> = validator

@@ -6,15 +6,11 @@ use policy_manifest::{Acceptance, Lock, Manifest};
 
 use crate::{
     fixtures,
-    run::{Ran, compare, folder, run, run_at, run_in},
+    run::{Ran, compare, folder, package, run, run_at, run_in},
 };
 
-const CARGO_TOML: &str = "[package]\nname = \"shop\"\nedition = \"2024\"\n\n[workspace]\n";
-
 /// A package whose tests were run, or that has only its lock file.
-fn package(name: &str, is_tested: bool) -> PathBuf {
-    let manifest = fixtures::shop().to_json();
-    let sources = serde_json::to_string(&fixtures::shop_sources()).unwrap();
+fn shop(name: &str, is_tested: bool) -> PathBuf {
     let mut lock = Lock::new(fixtures::hello());
     lock.accepted.push(Acceptance {
         route: "GET /hello/{name}".to_owned(),
@@ -22,19 +18,17 @@ fn package(name: &str, is_tested: bool) -> PathBuf {
         who: "ada@shop.example".to_owned(),
         why: "a greeting".to_owned(),
     });
-    let files = [
-        ("Cargo.toml", CARGO_TOML),
-        ("src/lib.rs", ""),
-        ("policy.lock", &lock.to_json()),
-        ("target/policy/shop/manifest.json", &manifest),
-        ("target/policy/shop/sources.json", &sources),
-    ];
-    folder(name, if is_tested { &files } else { files.split_at(3).0 })
+    let lock = [("policy.lock", &*lock.to_json())];
+    let folder = package(name, &fixtures::shop(), &fixtures::shop_sources(), &lock);
+    if !is_tested {
+        fs::remove_dir_all(folder.join("target")).unwrap();
+    }
+    folder
 }
 
 #[test]
 fn the_routes_fit_the_width() {
-    let folder = package("widths", true);
+    let folder = shop("widths", true);
     for width in ["40", "60", "80", "120", "160", "220"] {
         let Ran { code, out, err } = run_in(&folder, &["policy", "show", "--width", width], "");
         assert_eq!((code, &*err), (0, ""));
@@ -47,7 +41,7 @@ fn the_routes_fit_the_width() {
 
 #[test]
 fn every_format_says_the_same() {
-    let folder = package("formats", true);
+    let folder = shop("formats", true);
     for (format, name) in [("markdown", "shop.md"), ("json", "shop.json"), ("html", "shop.html")] {
         let Ran { code, out, err } = run_in(&folder, &["show", "--format", format], "");
         assert_eq!((code, &*err), (0, ""));
@@ -79,7 +73,7 @@ fn json_is_a_manifest_of_the_routes_that_are_shown() {
 
 #[test]
 fn filters_select_by_page_or_caller() {
-    let folder = package("filters", true);
+    let folder = shop("filters", true);
     for (name, line) in [
         ("page", "--origin https://app.shop.example"),
         ("partner", "--origin https://a.partner.example"),
@@ -101,9 +95,9 @@ fn filters_select_by_page_or_caller() {
 
 #[test]
 fn the_last_test_run_is_shown_or_else_the_lock_file() {
-    let tested = run_in(&package("tested", true), &["show"], "");
+    let tested = run_in(&shop("tested", true), &["show"], "");
     assert!(tested.out.contains("shop: 10 routes") && tested.out.contains("src/orders.rs:24"));
-    let untested = package("untested", false);
+    let untested = shop("untested", false);
     let locked = run_in(&untested, &["show"], "");
     assert!(locked.out.starts_with("shop: 1 route\n"), "{}", locked.out);
     assert!(locked.err.contains("`cargo test -p shop`"), "{}", locked.err);
