@@ -54,6 +54,15 @@ pub(crate) fn git(folder: &Path, arguments: &[&str]) {
     assert!(git.status.success(), "{}", String::from_utf8_lossy(&git.stderr));
 }
 
+/// A page, with the names of its style and its script in their places.
+pub(crate) fn without_style_and_script(page: &str) -> String {
+    let files = [
+        ("PAGE.CSS", include_str!("../../src/commands/show/html/page.css")),
+        ("PAGE.JS", include_str!("../../src/commands/show/html/page.js")),
+    ];
+    files.into_iter().fold(page.to_owned(), |page, (name, text)| page.replace(text, name))
+}
+
 /// Compares a result with a file in `tests/snapshots`; `POLICY_SNAPSHOTS=update` writes it.
 pub(crate) fn compare(name: &str, text: &str) {
     let file = tests().join("snapshots").join(name);
