@@ -63,36 +63,22 @@ impl Package {
     fn with_app(arguments: &PackageArguments, metadata: &Value) -> Result<Self, Failure> {
         let mut package = Self::find_any(arguments, metadata)?;
         let apps = package.apps();
-        let app_names = || {
-            let names: Vec<_> = apps.iter().map(|name| format!("`{name}`")).collect();
-            names.join(", ")
-        };
+        let wrong = |what: &str| Failure::new(format!("the package `{}` {what}", package.name));
+        let name_one = || format!("name one with `--app`: {}", listed(&apps));
         package.app = match (&arguments.app, &*apps) {
             (Some(name), _) if apps.contains(name) => Some(name.clone()),
             (Some(name), []) => {
-                return Err(Failure::new(format!(
-                    "the package `{}` has no app `{name}`: none of its apps has a name",
-                    package.name
-                ))
-                .help("leave out `--app`, or run `cargo test` if the name is new"));
+                let what = format!("has no app `{name}`: none of its apps has a name");
+                let help = "leave out `--app`, or run `cargo test` if the name is new";
+                return Err(wrong(&what).help(help));
             }
             (Some(name), _) => {
-                return Err(Failure::new(format!(
-                    "the package `{}` has no app `{name}`",
-                    package.name
-                ))
-                .help(format!("name one with `--app`: {}", app_names())));
+                return Err(wrong(&format!("has no app `{name}`")).help(name_one()));
             }
             (None, []) => None,
             (None, _) if package.is_described() => None,
             (None, [only]) => Some(only.clone()),
-            (None, _) => {
-                return Err(Failure::new(format!(
-                    "the package `{}` has several apps",
-                    package.name
-                ))
-                .help(format!("name one with `--app`: {}", app_names())));
-            }
+            (None, _) => return Err(wrong("has several apps").help(name_one())),
         };
         Ok(package)
     }
@@ -119,15 +105,12 @@ impl Package {
             return Ok(package.clone());
         }
         // The root of a workspace without a package of its own.
-        let described = || packages.iter().filter(|package| package.has_policy());
-        let mut candidates = described();
-        match (candidates.next(), candidates.next(), &*packages) {
-            (Some(package), None, _) | (None, None, [package]) => Ok(package.clone()),
-            (Some(_), Some(_), _) => {
-                let candidates: Vec<_> = described().cloned().collect();
-                Err(Failure::new("several packages of this workspace have a policy")
-                    .help(format!("name one with `-p`: {}", names(&candidates))))
-            }
+        let described: Vec<_> = packages.iter().filter(|package| package.has_policy()).collect();
+        match (&*described, &*packages) {
+            ([package], _) => Ok((*package).clone()),
+            ([], [package]) => Ok(package.clone()),
+            ([_, ..], _) => Err(Failure::new("several packages of this workspace have a policy")
+                .help(format!("name one with `-p`: {}", names(described.iter().copied())))),
             _ => Err(Failure::new("no package of this workspace has a policy yet").help(format!(
                 "name the one of your app with `-p` (of {}), and run its tests with `cargo \
                      test -p NAME`",
@@ -208,9 +191,12 @@ impl Package {
     }
 }
 
-fn names(packages: &[Package]) -> String {
-    let names: Vec<_> = packages.iter().map(|package| format!("`{}`", package.name)).collect();
-    names.join(", ")
+fn names<'a>(packages: impl IntoIterator<Item = &'a Package>) -> String {
+    listed(packages.into_iter().map(|package| &package.name))
+}
+
+fn listed<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
+    names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// The packages of the workspace in the output of `cargo metadata`.

@@ -112,19 +112,18 @@ impl FleetReport {
 
     /// The reports with findings that are shown in texts.
     fn shown_reports(&self) -> impl Iterator<Item = &Report> {
-        let with_findings = self.reports.iter().filter(|report| !report.linted.findings.is_empty());
-        with_findings.take(SHOWN_SERVICES)
+        self.with_findings().take(SHOWN_SERVICES)
     }
 
     /// How many services with findings are not shown.
     fn rest(&self, after: &str) -> String {
-        let all = self.with_findings();
+        let all = self.with_findings().count();
         let rest = more(all, SHOWN_SERVICES).map(|more| format!("{more} services with findings\n"));
         rest.map(|rest| rest + after).unwrap_or_default()
     }
 
-    fn with_findings(&self) -> usize {
-        self.reports.iter().filter(|report| !report.linted.findings.is_empty()).count()
+    fn with_findings(&self) -> impl Iterator<Item = &Report> {
+        self.reports.iter().filter(|report| !report.linted.findings.is_empty())
     }
 
     fn summary(&self) -> String {
@@ -137,7 +136,7 @@ impl FleetReport {
             all => format!(
                 "{services}: {} in {} of them, of which {} fail",
                 shown::count(all, "finding"),
-                self.with_findings(),
+                self.with_findings().count(),
                 self.fails()
             ),
         };

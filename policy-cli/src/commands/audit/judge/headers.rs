@@ -22,8 +22,12 @@ pub(super) fn judge(
     encoding(judged, findings);
 }
 
-fn quote(value: Option<&str>) -> String {
-    value.map_or_else(|| "none".to_owned(), |value| format!("`{value}`"))
+/// A header in words.
+fn stated(name: &str, value: Option<&str>) -> String {
+    match value {
+        Some(value) => format!("`{name}` `{value}`"),
+        None => format!("`{name}` none"),
+    }
 }
 
 fn cors(judged: &JudgedExchange<'_>, all: &[JudgedExchange<'_>], findings: &mut Findings<'_>) {
@@ -47,8 +51,8 @@ fn cors(judged: &JudgedExchange<'_>, all: &[JudgedExchange<'_>], findings: &mut 
         (Some(_), None) => Code::CorsMissing,
         _ => Code::CorsChanged,
     };
-    let text = |value: Option<&str>| format!("`{name}` {}", quote(value));
-    let (wanted, found) = (text(wanted.as_deref()), text(judged.response.text(&name).as_deref()));
+    let wanted = stated(name.as_str(), wanted.as_deref());
+    let found = stated(name.as_str(), judged.response.text(&name).as_deref());
     if code == Code::CacheSharesOrigins {
         let earlier: Vec<_> = all.iter().take(judged.index + 1).collect();
         findings.add_for_all(code, &earlier, wanted, found);
@@ -82,8 +86,8 @@ fn cors_details(judged: &JudgedExchange<'_>, findings: &mut Findings<'_>) {
             words
         };
         if words(&wanted) != words(&found) {
-            let text = |value: &Option<String>| format!("`{name}` {}", quote(value.as_deref()));
-            findings.add(Code::CorsChanged, judged, text(&wanted), text(&found));
+            let text = |value: Option<String>| stated(name.as_str(), value.as_deref());
+            findings.add(Code::CorsChanged, judged, text(wanted), text(found));
         }
     }
 }
@@ -94,8 +98,7 @@ fn vary(judged: &JudgedExchange<'_>, findings: &mut Findings<'_>) {
     let wanted = judged.expected.vary(judged.response);
     let missing: Vec<_> = wanted.iter().filter(|name| !is_named(name)).cloned().collect();
     if !missing.is_empty() {
-        let found = judged.response.text(&header::VARY);
-        let found = format!("`vary` {}", quote(found.as_deref()));
+        let found = stated("vary", judged.response.text(&header::VARY).as_deref());
         let expected = format!("`vary` with `{}`", missing.join("`, `"));
         findings.add(Code::VaryMissing, judged, expected, found);
     }
@@ -120,7 +123,7 @@ fn cache_control(judged: &JudgedExchange<'_>, findings: &mut Findings<'_>) {
     if !is_right || (lines > 1 && caching != Caching::Open) {
         let found = judged.response.text(&header::CACHE_CONTROL);
         let expires = if expires { ", and `expires`" } else { "" };
-        let found = format!("`cache-control` {}{expires}", quote(found.as_deref()));
+        let found = stated("cache-control", found.as_deref()) + expires;
         findings.add(Code::CacheControlChanged, judged, expected, found);
     } else if caching == Caching::NoStore && judged.response.is_from_cache() {
         let found = "a response from a cache".to_owned();
@@ -144,9 +147,8 @@ fn security(judged: &JudgedExchange<'_>, findings: &mut Findings<'_>) {
             Some(false) if may_be_own => Code::SecurityHeaderWeakened,
             _ => Code::SecurityHeaderChanged,
         };
-        let text = |value: Option<&str>| format!("`{name}` {}", quote(value));
         let found = (!lines.is_empty()).then(|| lines.join("`, `"));
-        findings.add(code, judged, text(Some(value)), text(found.as_deref()));
+        findings.add(code, judged, stated(name, Some(value)), stated(name, found.as_deref()));
     }
 }
 
@@ -183,8 +185,7 @@ fn encoding(judged: &JudgedExchange<'_>, findings: &mut Findings<'_>) {
     let is_kept =
         judged.response.words(&header::CACHE_CONTROL).iter().all(|word| word != "no-store");
     if is_coded && is_kept && !is_named && judged.expected.decision.outcome == Outcome::Reached {
-        let found = judged.response.text(&header::VARY);
-        let found = format!("`vary` {}", quote(found.as_deref()));
+        let found = stated("vary", judged.response.text(&header::VARY).as_deref());
         let expected = "`vary` with `accept-encoding`".to_owned();
         findings.add(Code::EncodingWithoutVary, judged, expected, found);
     }
