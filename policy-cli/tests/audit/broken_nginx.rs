@@ -104,9 +104,8 @@ async fn nginx_with_a_cache_that_ignores_cookies() {
         proxy_ignore_headers Cache-Control Set-Cookie Vary;";
     let deployment = Deployment::behind_nginx(location, CACHE).await;
     let (session, _token) = deployment.log_in().await;
-    let file = deployment.files.path("session");
-    std::fs::write(&file, &session).unwrap();
-    let audited = deployment.audit(&["--session", &format!("file:{}", file.display())]).await;
+    let source = deployment.files.source("session", &session);
+    let audited = deployment.audit(&["--session", &source]).await;
     let report = audited.report();
     let of_users = report["findings"].as_array().unwrap().iter();
     let of_users = of_users.filter(|finding| finding["code"] == "audit.cache-shares-users");

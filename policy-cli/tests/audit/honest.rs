@@ -10,12 +10,8 @@ async fn has_no_findings(deployment: &Deployment) {
     assert_eq!(report["notes"], serde_json::json!([]));
     assert!(report["requests"].as_u64().unwrap() > 60, "{}", report["requests"]);
     let (session, token) = deployment.log_in().await;
-    let file = |name: &str, text: &str| {
-        let file = deployment.files.path(name);
-        std::fs::write(&file, text).unwrap();
-        format!("file:{}", file.display())
-    };
-    let (session, token) = (file("session", &session), file("token", &token));
+    let session = deployment.files.source("session", &session);
+    let token = deployment.files.source("token", &token);
     let all = ["--session", &session, "--token", &token, "--unsafe-methods"];
     let audited = deployment.audit(&all).await;
     assert_eq!(audited.codes(), [""; 0]);

@@ -37,6 +37,13 @@ impl Files {
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
+
+    /// Writes a credential, and returns the argument that names it.
+    pub(crate) fn source(&self, name: &str, credential: &str) -> String {
+        let file = self.path(name);
+        fs::write(&file, credential).unwrap();
+        format!("file:{}", file.display())
+    }
 }
 
 /// The app, and what is in front of it.

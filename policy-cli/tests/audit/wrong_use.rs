@@ -11,15 +11,20 @@ use policy_tests::port::Port;
 
 use crate::{
     app::HOST,
-    network::{Files, audit_of, run},
+    network::{Audited, Files, audit_of, run},
 };
+
+/// Audits the app at an address where nobody listens.
+async fn audit_nobody(files: &Files, arguments: &[&str]) -> Audited {
+    let port = Port::reserve();
+    let mut command = audit_of(&format!("https://{HOST}"), port.address, files);
+    command.args(arguments);
+    run(command).await
+}
 
 #[tokio::test]
 async fn a_plan_sends_nothing() {
-    let (files, port) = (Files::new(), Port::reserve());
-    let mut command = audit_of(&format!("https://{HOST}"), port.address, &files);
-    command.arg("--plan");
-    let ran = run(command).await;
+    let ran = audit_nobody(&Files::new(), &["--plan"]).await;
     assert_eq!((ran.code, &*ran.err), (0, ""));
     assert!(ran.out.contains("curl -s --path-as-is -i"), "{}", ran.out);
     assert!(!ran.out.contains("-X DELETE"), "{}", ran.out);
@@ -27,18 +32,14 @@ async fn a_plan_sends_nothing() {
 
 #[tokio::test]
 async fn a_host_that_is_away_is_an_error() {
-    let (files, port) = (Files::new(), Port::reserve());
-    let ran = run(audit_of(&format!("https://{HOST}"), port.address, &files)).await;
+    let ran = audit_nobody(&Files::new(), &[]).await;
     assert_eq!((ran.code, &*ran.out), (2, ""));
     assert!(ran.err.contains("does not respond"), "{}", ran.err);
 }
 
 #[tokio::test]
 async fn routes_are_inconclusive_if_nothing_may_be_sent() {
-    let (files, port) = (Files::new(), Port::reserve());
-    let mut command = audit_of(&format!("https://{HOST}"), port.address, &files);
-    command.args(["--max-probes", "0"]);
-    let ran = run(command).await;
+    let ran = audit_nobody(&Files::new(), &["--max-probes", "0"]).await;
     assert_eq!((ran.code, ran.codes()), (2, Vec::new()), "{}", ran.err);
     assert_ne!(ran.report()["inconclusive"], serde_json::json!([]));
 }
@@ -74,7 +75,7 @@ async fn another_host_than_the_manifests_is_refused() {
 #[tokio::test]
 async fn a_login_is_a_whole_request_to_the_origin() {
     let files = Files::new();
-    let nowhere = SocketAddr::from(([127, 0, 0, 1], 1));
+    let file = files.path("login");
     let own = format!("https://{HOST}/login");
     for (text, words) in [
         ("curl https://other.example/login -d a=1".to_owned(), "the login is not for"),
@@ -82,11 +83,8 @@ async fn a_login_is_a_whole_request_to_the_origin() {
         (format!("wget {own}"), "this is not a curl line"),
         ("{}".to_owned(), "this is not a HAR file"),
     ] {
-        let file = files.path("login");
         std::fs::write(&file, &text).unwrap();
-        let mut command = audit_of(&format!("https://{HOST}"), nowhere, &files);
-        command.arg("--login").arg(&file);
-        let ran = run(command).await;
+        let ran = audit_nobody(&files, &["--login", file.to_str().unwrap()]).await;
         assert_eq!((ran.code, &*ran.out), (2, ""), "{text}");
         assert!(ran.err.contains(words), "{text}: {}", ran.err);
     }
@@ -94,13 +92,11 @@ async fn a_login_is_a_whole_request_to_the_origin() {
 
 #[tokio::test]
 async fn a_plan_names_the_login_without_its_secrets() {
-    let (files, port) = (Files::new(), Port::reserve());
+    let files = Files::new();
     let file = files.path("login");
     let line = "curl https://HOST/login -b theme=dark -H 'x-key: secret' --json '{\"password\":\"secret\"}'";
     std::fs::write(&file, line.replace("HOST", HOST)).unwrap();
-    let mut command = audit_of(&format!("https://{HOST}"), port.address, &files);
-    command.arg("--plan").arg("--login").arg(&file);
-    let ran = run(command).await;
+    let ran = audit_nobody(&files, &["--plan", "--login", file.to_str().unwrap()]).await;
     assert_eq!((ran.code, &*ran.err), (0, ""));
     assert!(ran.out.contains("-X POST") && ran.out.contains("/login"), "{}", ran.out);
     assert!(!ran.out.contains("secret") && !ran.out.contains("theme"), "{}", ran.out);
@@ -108,11 +104,7 @@ async fn a_plan_names_the_login_without_its_secrets() {
 
 #[tokio::test]
 async fn credentials_are_not_accepted_as_arguments_nor_printed() {
-    let files = Files::new();
-    let nowhere = SocketAddr::from(([127, 0, 0, 1], 1));
-    let mut command = audit_of(&format!("https://{HOST}"), nowhere, &files);
-    command.args(["--token", "secret-of-mine"]);
-    let ran = run(command).await;
+    let ran = audit_nobody(&Files::new(), &["--token", "secret-of-mine"]).await;
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("file:PATH") && !ran.err.contains("secret-of-mine"), "{}", ran.err);
 }
