@@ -283,17 +283,16 @@ fn read_package(package: &Package, output: &Output) -> Result<Input, Failure> {
     .help(format!("run `{test}`: the tests of its policies write it")))
 }
 
-/// The text of a file.
+/// The text of a file that is or names manifests.
 pub(crate) fn read(path: &Path) -> Result<String, Failure> {
-    file_within_bound(path).map_err(|error| {
-        Failure::new(format!("`{}` cannot be read: {error}", path.display()))
-            .help("name a manifest in UTF-8 that you may read")
-    })
+    read_text(path, "name a manifest in UTF-8 that you may read")
 }
 
-/// The text of a file, unless it is longer than [`MAX_BYTES`].
-pub(crate) fn file_within_bound(path: impl AsRef<Path>) -> io::Result<String> {
-    File::open(path).and_then(text_within_bound)
+/// The text of a file, unless it is longer than [`MAX_BYTES`]. The help is for one that cannot be read.
+pub(crate) fn read_text(path: &Path, help: &str) -> Result<String, Failure> {
+    File::open(path).and_then(text_within_bound).map_err(|error| {
+        Failure::new(format!("`{}` cannot be read: {error}", path.display())).help(help)
+    })
 }
 
 /// All that is read, unless it is longer than [`MAX_BYTES`].

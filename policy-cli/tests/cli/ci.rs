@@ -13,7 +13,7 @@ use yaml_rust2::{Yaml, YamlLoader};
 use crate::{
     fixtures::{hello, odd, shop},
     gate::signed,
-    run::{folder, git},
+    run::{folder, git, write},
 };
 
 fn recipes() -> PathBuf {
@@ -74,9 +74,7 @@ impl Repository {
     }
 
     fn write(&self, path: &str, text: &str) {
-        let file = self.0.join(path);
-        fs::create_dir_all(file.parent().unwrap()).unwrap();
-        fs::write(file, text).unwrap();
+        write(&self.0, path, text);
     }
 
     /// The exit code of the recipe, and what it prints.

@@ -81,12 +81,15 @@ pub(crate) fn compare(name: &str, text: &str) {
 pub(crate) fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
-    for (path, text) in files {
-        let file = folder.join(path);
-        fs::create_dir_all(file.parent().unwrap()).unwrap();
-        fs::write(file, text).unwrap();
-    }
+    files.iter().for_each(|(path, text)| write(&folder, path, text));
     folder
+}
+
+/// Writes a file below a folder.
+pub(crate) fn write(folder: &Path, path: &str, text: &str) {
+    let file = folder.join(path);
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(file, text).unwrap();
 }
 
 /// A package whose tests have written its policy and the lines that decided, with more files.

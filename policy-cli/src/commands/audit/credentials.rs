@@ -1,12 +1,12 @@
 //! The credentials of the user of the command. They are sent, and never shown.
 
-use std::env;
+use std::{env, path::Path};
 
 use http::{HeaderName, HeaderValue, header};
 use policy_manifest::Manifest;
 
 use super::plan::Credential;
-use crate::{failure::Failure, input::file_within_bound};
+use crate::{failure::Failure, input::read_text};
 
 /// The headers with the credentials of the user of the command.
 #[derive(Default)]
@@ -65,10 +65,9 @@ fn secret(source: &str) -> Result<String, Failure> {
             Failure::new(format!("the environment variable `{name}`: {error}"))
                 .help("set it to the credential")
         })?,
-        Some(("file", path)) => file_within_bound(path).map_err(|error| {
-            Failure::new(format!("`{path}` cannot be read: {error}"))
-                .help("name a file that contains only the credential")
-        })?,
+        Some(("file", path)) => {
+            read_text(Path::new(path), "name a file that contains only the credential")?
+        }
         _ => {
             // The text may be the credential itself, so it is not repeated.
             return Err(Failure::new("a credential cannot be an argument")

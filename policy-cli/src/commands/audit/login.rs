@@ -14,7 +14,7 @@ use super::{
 use crate::{
     commands::explain::{ParsedRequest, curl, har},
     failure::Failure,
-    input::file_within_bound,
+    input::read_text,
 };
 
 /// A request that logs a user in.
@@ -48,10 +48,7 @@ impl Login {
         let Some(facts) = &manifest.app.sessions else {
             return Err(Failure::new("the app has no sessions").help("leave out `--login`"));
         };
-        let text = file_within_bound(file).map_err(|error| {
-            Failure::new(format!("`{}` cannot be read: {error}", file.display()))
-                .help("name a file with a curl line, or a HAR file")
-        })?;
+        let text = read_text(file, "name a file with a curl line, or a HAR file")?;
         let is_har = text.trim_start_matches('\u{feff}').trim_start().starts_with('{');
         let written = if is_har { har::parse(&text, entry)? } else { curl::parse(text.trim())? };
         let mut request = written.request(manifest)?;

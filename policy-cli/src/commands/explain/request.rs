@@ -7,7 +7,7 @@ use http::{HeaderName, HeaderValue, Method, Request, Uri, Version, header};
 use policy_manifest::{Manifest, engine::Protocol};
 
 use super::{curl, har, record};
-use crate::{failure::Failure, input::file_within_bound, output::Output};
+use crate::{failure::Failure, input::read_text, output::Output};
 
 /// The request, as method and URL, as a curl line, or as an entry of a HAR file.
 #[derive(Debug, Args)]
@@ -64,11 +64,7 @@ impl RequestArguments {
             (None, None) if self.log.is_some() => self.record(manifest, output)?,
             (Some(line), _) => curl::parse(line)?,
             (None, Some(file)) => {
-                let text = file_within_bound(file).map_err(|error| {
-                    Failure::new(format!("`{}` cannot be read: {error}", file.display()))
-                        .help("name a HAR file that you may read")
-                })?;
-                har::parse(&text, self.entry)?
+                har::parse(&read_text(file, "name a HAR file that you may read")?, self.entry)?
             }
             (None, None) => self.target()?,
         };
