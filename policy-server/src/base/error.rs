@@ -1,9 +1,32 @@
-//! Start errors.
+//! Start errors, and the causes of errors.
 
-use std::{error::Error as StdError, fmt, io, sync::Arc};
+use std::{error::Error as StdError, fmt, io, iter, sync::Arc};
 
 use axum_core::BoxError;
 use policy_core::{Rule, cors::PolicyError, token::KeyError};
+
+/// An error and its causes.
+pub(crate) fn causes<'a>(
+    error: &'a (dyn StdError + 'static),
+) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+    iter::successors(Some(error), |&error| error.source())
+}
+
+/// Whether something took too long.
+pub(crate) fn is_timeout(error: &(dyn StdError + 'static)) -> bool {
+    let mut errors = causes(error).filter_map(|error| error.downcast_ref::<io::Error>());
+    errors.any(|error| error.kind() == io::ErrorKind::TimedOut)
+}
+
+/// The text of an error with its causes.
+pub(crate) struct Causes<'a>(pub(crate) &'a (dyn StdError + 'static));
+
+impl fmt::Display for Causes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)?;
+        causes(self.0).skip(1).try_for_each(|error| write!(f, ": {error}"))
+    }
+}
 
 /// Why an app does not start, or stopped.
 ///

@@ -2,6 +2,8 @@
 
 use std::{error::Error, fmt};
 
+use super::error::causes;
+
 /// The error of a `main` that starts an app, formatted for people.
 ///
 /// Rust prints the error that `main` returns in its `Debug` form, which for [`Error`](crate::Error)
@@ -29,12 +31,7 @@ impl<E: Error + Send + Sync + 'static> From<E> for Report {
 impl fmt::Debug for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0, f)?;
-        let mut cause = self.0.source();
-        while let Some(error) = cause {
-            write!(f, "\ncaused by: {error}")?;
-            cause = error.source();
-        }
-        Ok(())
+        causes(&*self.0).skip(1).try_for_each(|error| write!(f, "\ncaused by: {error}"))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reading a whole body.
 
-use std::{error::Error, fmt, io};
+use std::{error::Error, fmt};
 
 use axum_core::body::Body;
 use bytes::{Bytes, BytesMut};
@@ -8,7 +8,10 @@ use http_body_util::BodyExt;
 use policy_core::Refusal;
 
 use super::limited::is_too_long;
-use crate::base::problem::{Problem, rejection};
+use crate::base::{
+    error::is_timeout,
+    problem::{Problem, rejection},
+};
 
 /// A body that could not be read.
 #[derive(Debug)]
@@ -47,15 +50,7 @@ impl From<axum_core::Error> for BodyRejection {
         if is_too_long(&error) {
             return Self::TooLarge;
         }
-        let mut cause: Option<&(dyn Error + 'static)> = Some(&error);
-        while let Some(current) = cause {
-            let io = current.downcast_ref::<io::Error>();
-            if io.is_some_and(|io| io.kind() == io::ErrorKind::TimedOut) {
-                return Self::TimedOut;
-            }
-            cause = current.source();
-        }
-        Self::Incomplete(error)
+        if is_timeout(&error) { Self::TimedOut } else { Self::Incomplete(error) }
     }
 }
 
@@ -113,6 +108,8 @@ async fn next(body: &mut Body, left: &mut u64) -> Result<Option<Bytes>, BodyReje
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use futures_util::stream;
     use http_body_util::Limited;
 

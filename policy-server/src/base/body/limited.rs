@@ -14,6 +14,7 @@ use http_body::{Body as HttpBody, Frame};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited, combinators::MapErr};
 
 use super::{BodyObserver, ObservedBody, PolledFrame};
+use crate::base::error::causes;
 
 /// How a reader is informed that a body is over its limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,14 +60,7 @@ pub(crate) fn limit_again(body: &mut Body, limit: u64, excess: Excess) {
 
 /// Whether the error is that of a body limit.
 pub(crate) fn is_too_long(error: &(dyn Error + 'static)) -> bool {
-    let mut cause = Some(error);
-    while let Some(current) = cause {
-        if current.is::<LengthLimitError>() {
-            return true;
-        }
-        cause = current.source();
-    }
-    false
+    causes(error).any(|error| error.is::<LengthLimitError>())
 }
 
 /// Counts the bytes of a body.

@@ -29,7 +29,7 @@ use serde::Serialize;
 
 pub(crate) use rejection::{convert_text, is_text, rejection, unsupported};
 
-use crate::base::{escape::printable, event::log, log::RefusalEntry};
+use crate::base::{error::Causes, escape::printable, event::log, log::RefusalEntry};
 
 pub(crate) const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/problem+json");
 
@@ -255,13 +255,7 @@ impl Problem {
     /// ```
     pub fn internal(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         let error = error.into();
-        let mut text = error.to_string();
-        let mut cause = error.source();
-        while let Some(error) = cause {
-            text.push_str(": ");
-            text.push_str(&error.to_string());
-            cause = error.source();
-        }
+        let text = Causes(&*error).to_string();
         // An error may quote a request, which must not be able to forge log lines.
         log!(HandlerError, error = %printable(&text));
         Self::from(Refusal::Internal)

@@ -30,12 +30,12 @@ use super::{
     begun::Begun,
     body::response_body,
     connection::StreamCount,
-    outgoing::{Causes, Failure, Fate, Outgoing},
+    outgoing::{Failure, Fate, Outgoing},
     websocket,
 };
 use crate::{
     auth::AuthService,
-    base::{clock::Random, problem::Problem},
+    base::{clock::Random, error::Causes, problem::Problem},
     client,
     handler::{BoxFuture, upgrade::ClientClosed},
 };

@@ -2,7 +2,7 @@
 
 use std::{
     error::Error,
-    fmt, io, iter,
+    fmt,
     pin::{Pin, pin},
     sync::Arc,
 };
@@ -22,7 +22,11 @@ use super::{
     connection::{StreamCount, Usage},
     pool::{Lease, Pool, SendError},
 };
-use crate::base::{event::terminal::emit, timers};
+use crate::base::{
+    error::{Causes, causes, is_timeout},
+    event::terminal::emit,
+    timers,
+};
 
 /// A request as it is sent to the upstream.
 #[derive(Clone)]
@@ -179,13 +183,13 @@ impl Gateway {
         }
         let cause: &(dyn Error + 'static) = &*error.cause;
         let refusal = match error.is_unreachable {
-            true if is_late(cause) => Refusal::UpstreamTimedOut,
+            true if is_timeout(cause) => Refusal::UpstreamTimedOut,
             true => Refusal::UpstreamUnreachable,
             false => Refusal::UpstreamAnswer,
         };
         let was_dead = error.usage.as_ref().is_some_and(Usage::was_dead);
         // Unless the connection simply ended, there is an HTTP/2 error of the stream or of it.
-        let http2_error = errors(cause).find_map(|error| error.downcast_ref::<h2::Error>());
+        let http2_error = causes(cause).find_map(|error| error.downcast_ref::<h2::Error>());
         let fate = match http2_error {
             Some(error) if is_refused(error) => Fate::Refused,
             None if was_dead => Fate::ConnectionDead,
@@ -209,30 +213,9 @@ impl Gateway {
     }
 }
 
-/// An error and its causes.
-fn errors<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    iter::successors(Some(error), |&error| error.source())
-}
-
 /// Whether the upstream says that it has not processed the request: REFUSED_STREAM, or GOAWAY with
 /// an earlier stream as the last one. h2 ends only the later streams with the error of a GOAWAY.
 fn is_refused(error: &h2::Error) -> bool {
     let is_stream_refused = error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
     error.is_remote() && (is_stream_refused || error.is_go_away())
-}
-
-/// An error with its causes.
-pub(super) struct Causes<'a>(pub(super) &'a (dyn Error + 'static));
-
-impl fmt::Display for Causes<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)?;
-        errors(self.0).skip(1).try_for_each(|error| write!(f, ": {error}"))
-    }
-}
-
-/// Whether connecting took too long.
-fn is_late(error: &(dyn Error + 'static)) -> bool {
-    let mut causes = errors(error).filter_map(|error| error.downcast_ref::<io::Error>());
-    causes.any(|error| error.kind() == io::ErrorKind::TimedOut)
 }
