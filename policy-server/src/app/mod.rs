@@ -125,9 +125,9 @@ pub struct App<S> {
 
 /// The parts of an app. The type does not name the state type, so that checking, proving and
 /// serving are compiled once and not for each state type.
+#[derive(Default)]
 pub(crate) struct AppParts {
-    /// The state, of the type that all its handlers take.
-    pub(crate) state: Arc<dyn Any + Send + Sync>,
+    pub(crate) state: AppState,
     pub(crate) public_origin: Option<String>,
     pub(crate) trailing_slash: TrailingSlash,
     pub(crate) policies: Policies,
@@ -141,7 +141,7 @@ pub(crate) struct AppParts {
     pub(crate) fallback: Option<Fallback>,
     pub(crate) origins: Vec<(String, OriginList)>,
     pub(crate) settings: ServerSettings,
-    pub(crate) rate_capacity: RateCapacity,
+    pub(crate) rate_capacity: Option<RateCapacity>,
     /// The beginning of `type` in problems.
     pub(crate) problem_types: Option<String>,
     pub(crate) shared_limits: Option<SharedLimits>,
@@ -172,6 +172,15 @@ pub(crate) struct AppParts {
     pub(crate) is_tested: bool,
 }
 
+/// The state of an app, of the type that all its handlers take.
+pub(crate) struct AppState(pub(crate) Arc<dyn Any + Send + Sync>);
+
+impl Default for AppState {
+    fn default() -> Self {
+        Self(Arc::new(()))
+    }
+}
+
 impl AppParts {
     /// Whether requests can carry credentials.
     pub(crate) fn has_credentials(&self) -> bool {
@@ -191,47 +200,7 @@ impl AppParts {
 impl<S: Send + Sync + 'static> App<S> {
     /// An app without routes. `state` is what [`State`](crate::handler::extract::State) extracts.
     pub fn new(state: S) -> Self {
-        let parts = AppParts {
-            state: Arc::new(state),
-            public_origin: None,
-            trailing_slash: TrailingSlash::Strict,
-            policies: Policies::default(),
-            access: Access::default(),
-            routes: Vec::new(),
-            groups: Vec::new(),
-            mounts: Vec::new(),
-            #[cfg(feature = "gateway")]
-            gateway: GatewayParts::default(),
-            fallback: None,
-            origins: Vec::new(),
-            settings: ServerSettings::default(),
-            rate_capacity: RateCapacity::DEFAULT,
-            problem_types: None,
-            shared_limits: None,
-            probes: Vec::new(),
-            request_ids: false,
-            access_log: AccessLog::default(),
-            tracing: Tracing::new(),
-            #[cfg(feature = "metrics")]
-            metrics: None,
-            #[cfg(feature = "manifest")]
-            decision_records: None,
-            #[cfg(feature = "manifest")]
-            candidate: None,
-            #[cfg(feature = "openapi")]
-            openapi: OpenApiSettings::default(),
-            layers: Vec::new(),
-            sessions: None,
-            tokens: None,
-            schemes: Schemes::default(),
-            engine: None,
-            #[cfg(feature = "tls")]
-            tls: None,
-            clock: Clock::system(),
-            random: Random::system(),
-            proxies: None,
-            is_tested: false,
-        };
+        let parts = AppParts { state: AppState(Arc::new(state)), ..AppParts::default() };
         Self { parts, state: PhantomData }
     }
 }
@@ -457,7 +426,7 @@ impl<S> App<S> {
     /// let app = App::new(()).policies(policies).rate_capacity(SMALL);
     /// ```
     pub fn rate_capacity(mut self, capacity: RateCapacity) -> Self {
-        self.parts.rate_capacity = capacity;
+        self.parts.rate_capacity = Some(capacity);
         self
     }
 
