@@ -57,7 +57,7 @@ fn compare(
         return Ok(());
     }
     if updates {
-        return write(file, &document).map_err(|error| error.to_string());
+        return write(file, &document);
     }
     let differences = differences(&kept.unwrap_or_default(), &document);
     Err(format!(

@@ -1,47 +1,14 @@
 //! The lints over an app's policy, with the suppressions of its lock file.
 
-use std::{fmt, path::PathBuf};
+use std::path::Path;
 
 use policy_manifest::{Date, Finding, Manifest, Suppression, lint};
 
-use super::lock::{LockError, Subject, lock_file, read_lock};
-
-/// Why the lint test of an app fails.
-#[derive(Debug)]
-pub(super) struct LintError {
-    lock: PathBuf,
-    errors: Vec<Finding>,
-}
-
-impl fmt::Display for LintError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "the policy of the app has findings that are not suppressed:")?;
-        for finding in &self.errors {
-            writeln!(f, "\n{finding}")?;
-        }
-        let lines: Vec<_> = self
-            .errors
-            .iter()
-            .flat_map(Suppression::lines_for)
-            .map(|line| line.to_string())
-            .collect();
-        if lines.is_empty() {
-            return Ok(());
-        }
-        write!(
-            f,
-            "\n  help      if that is meant, add these lines to `suppressed` in {}, with who \
-             suppresses it and why, and perhaps the last day on which that holds as \
-             `\"until\":\"2027-01-31\"`:\n\n  \"suppressed\": [\n    {}\n  ],",
-            self.lock.display(),
-            lines.join(",\n    ")
-        )
-    }
-}
+use super::lock::{Subject, lock_file, read_lock};
 
 /// Runs the lints. Prints the findings that need not be corrected.
 #[expect(clippy::print_stdout, reason = "a test says so what it saw")]
-pub(super) fn check(manifest: &Manifest, subject: Subject) -> Result<(), LockError> {
+pub(super) fn check(manifest: &Manifest, subject: Subject) -> Result<(), String> {
     let lock = lock_file(subject);
     let suppressed = read_lock(&lock)?.map(|lock| lock.suppressed).unwrap_or_default();
     let today = Date::today();
@@ -52,8 +19,25 @@ pub(super) fn check(manifest: &Manifest, subject: Subject) -> Result<(), LockErr
     }
     match errors.is_empty() {
         true => Ok(()),
-        false => Err(LockError::Odd(LintError { lock, errors })),
+        false => Err(text_of(&errors, &lock)),
     }
+}
+
+fn text_of(errors: &[Finding], lock: &Path) -> String {
+    let found: String = errors.iter().map(|finding| format!("\n{finding}\n")).collect();
+    let text = format!("the policy of the app has findings that are not suppressed:\n{found}");
+    let lines = errors.iter().flat_map(Suppression::lines_for);
+    let lines: Vec<_> = lines.map(|line| line.to_string()).collect();
+    if lines.is_empty() {
+        return text;
+    }
+    format!(
+        "{text}\n  help      if that is meant, add these lines to `suppressed` in {}, with who \
+         suppresses it and why, and perhaps the last day on which that holds as \
+         `\"until\":\"2027-01-31\"`:\n\n  \"suppressed\": [\n    {}\n  ],",
+        lock.display(),
+        lines.join(",\n    ")
+    )
 }
 
 #[cfg(test)]
@@ -80,8 +64,7 @@ mod tests {
         fs::write(folder.path().join("policy.lock"), lock.to_json()).unwrap();
         let path: &'static str = Box::leak(folder.path().display().to_string().into_boxed_str());
         let subject = Subject { folder: path, package: "shop", name: "policy_laws" };
-        let result = check(&manifest, subject);
-        result.err().map(|error| error.to_string()).unwrap_or_default()
+        check(&manifest, subject).err().unwrap_or_default()
     }
 
     #[test]

@@ -9,7 +9,6 @@ use policy_manifest::{Acceptance, Lock, Manifest, Sources, Update};
 
 #[cfg(feature = "openapi")]
 use super::document;
-use super::{lints::LintError, rules::RulesTestError};
 #[cfg(feature = "openapi")]
 use crate::build::openapi::DocumentSource;
 use crate::{app::AppParts, build};
@@ -25,80 +24,6 @@ pub struct Subject {
     /// The name in `policy_tests!(name: ..)`; `policy_laws` without one.
     pub name: &'static str,
 }
-
-/// Why the lock test of an app fails.
-#[derive(Debug)]
-pub(super) enum LockError {
-    Io(&'static str, PathBuf, io::Error),
-    /// There is no lock file, where tests may not write one.
-    Missing(PathBuf),
-    Unreadable(PathBuf, String),
-    Changed(PathBuf, Box<Update>),
-    ToAccept(PathBuf, Box<Update>),
-    /// The lines that accept another policy than their route has.
-    Stale(PathBuf, Vec<Acceptance>),
-    Odd(LintError),
-    Rules(RulesTestError),
-}
-
-impl fmt::Display for LockError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Io(what, path, error) => write!(f, "cannot {what} {}: {error}", path.display()),
-            Self::Missing(path) => write!(
-                f,
-                "there is no {}, and with `CI` set it is not written: run `cargo test` on your \
-                 machine, look at the file, and commit it",
-                path.display()
-            ),
-            Self::Unreadable(path, error) => write!(
-                f,
-                "{}: {error}\n  help      mend it, restore it from the repository, or delete it to \
-                 have it written anew",
-                path.display()
-            ),
-            Self::Changed(path, update) => {
-                writeln!(f, "the policy of the app is not the one in {}:\n", path.display())?;
-                for change in &update.changes {
-                    writeln!(f, "  {change}")?;
-                }
-                write!(f, "\n  help      if that is meant, run `POLICY_LOCK=update cargo test`")
-            }
-            Self::Stale(path, lines) => {
-                writeln!(
-                    f,
-                    "{} accepts policies that its routes do not have, of earlier or in advance:\n",
-                    path.display()
-                )?;
-                lines.iter().try_for_each(|line| writeln!(f, "  {line}"))?;
-                write!(
-                    f,
-                    "\n  help      remove these lines, or run `POLICY_LOCK=update cargo test`"
-                )
-            }
-            Self::Odd(error) => error.fmt(f),
-            Self::Rules(error) => error.fmt(f),
-            Self::ToAccept(path, update) => {
-                writeln!(f, "the policy of the app has opening changes that are not accepted:\n")?;
-                for (change, _) in &update.to_accept {
-                    writeln!(f, "  {change}")?;
-                }
-                writeln!(
-                    f,
-                    "\n  help      if that is meant, add these lines to `accepted` in {}, with who \
-                     accepts it and why, and run `POLICY_LOCK=update cargo test` again:\n",
-                    path.display()
-                )?;
-                let mut lines: Vec<_> =
-                    update.to_accept.iter().map(|(_, line)| line.to_string()).collect();
-                lines.dedup();
-                write!(f, "  \"accepted\": [\n    {}\n  ],", lines.join(",\n    "))
-            }
-        }
-    }
-}
-
-impl std::error::Error for LockError {}
 
 /// The policy of an app, to compare it with its lock file.
 #[derive(Debug)]
@@ -133,7 +58,7 @@ impl LockTest {
 
     /// Compares the policy with the lock file, and writes it below the target folder for
     /// `cargo policy`.
-    pub(super) fn check(&self, subject: Subject) -> Result<(), LockError> {
+    pub(super) fn check(&self, subject: Subject) -> Result<(), String> {
         let mode = match (env::var("POLICY_LOCK").as_deref(), env::var_os("CI")) {
             (Ok("update"), _) => Mode::Update,
             (_, Some(_)) => Mode::Ci,
@@ -161,45 +86,38 @@ impl LockTest {
         println!("not applicable: {} has no OpenAPI document without its feature", subject.package);
     }
 
-    fn compare(&self, path: &Path, mode: Mode) -> Result<(), LockError> {
+    fn compare(&self, path: &Path, mode: Mode) -> Result<(), String> {
         let Some(lock) = read_lock(path)? else {
             return match mode {
-                Mode::Ci => Err(LockError::Missing(path.to_owned())),
+                Mode::Ci => Err(format!(
+                    "there is no {}, and with `CI` set it is not written: run `cargo test` on your \
+                     machine, look at the file, and commit it",
+                    path.display()
+                )),
                 Mode::Check | Mode::Update => {
                     write(path, &Lock::new(self.manifest.clone()).to_json())
                 }
             };
         };
-        let unreadable = |error: String| LockError::Unreadable(path.to_owned(), error);
-        let update = lock.update(&self.manifest).map_err(|error| unreadable(error.to_string()))?;
+        let update = lock.update(&self.manifest).map_err(|error| unreadable(path, &error))?;
         let is_same = lock.manifest == update.lock.manifest;
         match mode {
             Mode::Check | Mode::Ci if is_same => {
-                match &*lock.stale().map_err(|error| unreadable(error.to_string()))? {
+                match &*lock.stale().map_err(|error| unreadable(path, &error))? {
                     [] => Ok(()),
-                    stale => {
-                        let lines = stale.iter().map(|line| (*line).clone());
-                        Err(LockError::Stale(path.to_owned(), lines.collect()))
-                    }
+                    lines => Err(stale(path, lines)),
                 }
             }
-            Mode::Check | Mode::Ci => Err(LockError::Changed(path.to_owned(), Box::new(update))),
-            Mode::Update if !update.to_accept.is_empty() => {
-                Err(LockError::ToAccept(path.to_owned(), Box::new(update)))
-            }
-            Mode::Update => {
-                if update.lock == lock {
-                    Ok(())
-                } else {
-                    write(path, &update.lock.to_json())
-                }
-            }
+            Mode::Check | Mode::Ci => Err(changed(path, &update)),
+            Mode::Update if !update.to_accept.is_empty() => Err(unaccepted(path, &update)),
+            Mode::Update if update.lock == lock => Ok(()),
+            Mode::Update => write(path, &update.lock.to_json()),
         }
     }
 
     /// Writes manifest and sources below the target folder.
     #[expect(clippy::print_stdout, reason = "a test says so what it saw")]
-    fn leave(&self, subject: Subject) -> Result<(), LockError> {
+    fn leave(&self, subject: Subject) -> Result<(), String> {
         let test = env::current_exe().unwrap_or_default();
         let Some(target) = target_folder(&test) else {
             println!(
@@ -213,8 +131,7 @@ impl LockTest {
         if subject.name != UNNAMED {
             folder.push(subject.name);
         }
-        let failed = |error| LockError::Io("make", folder.clone(), error);
-        fs::create_dir_all(&folder).map_err(failed)?;
+        fs::create_dir_all(&folder).map_err(|error| failed("make", &folder, &error))?;
         let sources = serde_json::to_string_pretty(&self.sources).unwrap_or_default();
         write(&folder.join("manifest.json"), &self.manifest.to_json())?;
         write(&folder.join("sources.json"), &sources)
@@ -225,15 +142,12 @@ impl LockTest {
 pub(super) const UNNAMED: &str = "policy_laws";
 
 /// The lock file of an app, if there is one.
-pub(super) fn read_lock(path: &Path) -> Result<Option<Lock>, LockError> {
+pub(super) fn read_lock(path: &Path) -> Result<Option<Lock>, String> {
     match fs::read_to_string(path) {
         // A checkout may have changed its line ends.
-        Ok(text) => match Lock::parse(&text) {
-            Ok(lock) => Ok(Some(lock)),
-            Err(error) => Err(LockError::Unreadable(path.to_owned(), error.to_string())),
-        },
+        Ok(text) => Lock::parse(&text).map(Some).map_err(|error| unreadable(path, &error)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(LockError::Io("read", path.to_owned(), error)),
+        Err(error) => Err(failed("read", path, &error)),
     }
 }
 
@@ -255,12 +169,61 @@ fn target_folder(test: &Path) -> Option<&Path> {
 }
 
 /// Replaces a file atomically, since other tests may read it.
-pub(super) fn write(path: &Path, text: &str) -> Result<(), LockError> {
+pub(super) fn write(path: &Path, text: &str) -> Result<(), String> {
     let mut new = path.as_os_str().to_owned();
     new.push(format!(".{}.new", std::process::id()));
     let new = PathBuf::from(new);
     let written = fs::write(&new, text).and_then(|()| fs::rename(&new, path));
-    written.map_err(|error| LockError::Io("write", path.to_owned(), error))
+    written.map_err(|error| failed("write", path, &error))
+}
+
+fn failed(what: &str, path: &Path, error: &io::Error) -> String {
+    format!("cannot {what} {}: {error}", path.display())
+}
+
+fn unreadable(path: &Path, error: &impl fmt::Display) -> String {
+    format!(
+        "{}: {error}\n  help      mend it, restore it from the repository, or delete it to have it \
+         written anew",
+        path.display()
+    )
+}
+
+fn changed(path: &Path, update: &Update) -> String {
+    format!(
+        "the policy of the app is not the one in {}:\n\n{}\n  help      if that is meant, run \
+         `POLICY_LOCK=update cargo test`",
+        path.display(),
+        listed(&update.changes)
+    )
+}
+
+/// `lines` accept another policy than their route has.
+fn stale(path: &Path, lines: &[&Acceptance]) -> String {
+    format!(
+        "{} accepts policies that its routes do not have, of earlier or in advance:\n\n{}\n  help      \
+         remove these lines, or run `POLICY_LOCK=update cargo test`",
+        path.display(),
+        listed(lines)
+    )
+}
+
+fn unaccepted(path: &Path, update: &Update) -> String {
+    let changes = update.to_accept.iter().map(|(change, _)| change);
+    let mut lines: Vec<_> = update.to_accept.iter().map(|(_, line)| line.to_string()).collect();
+    lines.dedup();
+    format!(
+        "the policy of the app has opening changes that are not accepted:\n\n{}\n  help      if that \
+         is meant, add these lines to `accepted` in {}, with who accepts it and why, and run \
+         `POLICY_LOCK=update cargo test` again:\n\n  \"accepted\": [\n    {}\n  ],",
+        listed(changes),
+        path.display(),
+        lines.join(",\n    ")
+    )
+}
+
+fn listed(lines: impl IntoIterator<Item: fmt::Display>) -> String {
+    lines.into_iter().map(|line| format!("  {line}\n")).collect()
 }
 
 #[cfg(test)]
@@ -295,14 +258,10 @@ mod tests {
         (folder, file)
     }
 
-    fn words(result: Result<(), LockError>) -> String {
-        result.unwrap_err().to_string()
-    }
-
     /// Writes a lock file of the closed app that accepts the open one, in this name.
     fn accept(file: &Path, who: &str, why: &str) {
         app(routes![closed]).compare(file, Mode::Check).unwrap();
-        let refused = words(app(routes![open]).compare(file, Mode::Update));
+        let refused = app(routes![open]).compare(file, Mode::Update).unwrap_err();
         let line = refused.lines().find(|line| line.contains("\"who\"")).unwrap();
         let signed = format!("\"who\":\"{who}\",\"why\":\"{why}\"");
         let line = line.replace("\"who\":\"\",\"why\":\"\"", &signed);
@@ -327,7 +286,7 @@ mod tests {
     #[test]
     fn the_first_run_writes_the_lock_file_but_not_in_ci() {
         let (_folder, file) = lock();
-        let missing = words(app(routes![closed]).compare(&file, Mode::Ci));
+        let missing = app(routes![closed]).compare(&file, Mode::Ci).unwrap_err();
         assert!(missing.contains("run `cargo test` on your machine"), "{missing}");
         app(routes![closed]).compare(&file, Mode::Check).unwrap();
         app(routes![closed]).compare(&file, Mode::Ci).unwrap();
@@ -337,7 +296,7 @@ mod tests {
     fn a_changed_policy_fails_and_updates_take_over_closing_changes() {
         let (_folder, file) = lock();
         app(routes![closed]).compare(&file, Mode::Check).unwrap();
-        let changed = words(app(routes![narrow]).compare(&file, Mode::Check));
+        let changed = app(routes![narrow]).compare(&file, Mode::Check).unwrap_err();
         let change = "narrows: GET /orders: auth: was `session`, is `session, roles = [\"staff\"]`";
         assert!(changed.contains(change) && changed.contains("POLICY_LOCK=update"), "{changed}");
         app(routes![narrow]).compare(&file, Mode::Update).unwrap();
@@ -358,7 +317,7 @@ mod tests {
         let (_folder, file) = lock();
         accept(&file, "eve", "later");
         for mode in [Mode::Check, Mode::Ci] {
-            let refused = words(app(routes![closed]).compare(&file, mode));
+            let refused = app(routes![closed]).compare(&file, mode).unwrap_err();
             assert!(refused.contains("in advance") && refused.contains("eve"), "{refused}");
         }
         app(routes![closed]).compare(&file, Mode::Update).unwrap();
@@ -370,7 +329,7 @@ mod tests {
         let (_folder, file) = lock();
         accept(&file, "", "");
         for mode in [Mode::Check, Mode::Ci, Mode::Update] {
-            let refused = words(app(routes![open]).compare(&file, mode));
+            let refused = app(routes![open]).compare(&file, mode).unwrap_err();
             let missing = "the acceptance of `GET /orders` has an empty `who`: write into its line";
             assert!(refused.contains(missing), "{refused}");
         }
@@ -381,7 +340,7 @@ mod tests {
         let (_folder, file) = lock();
         fs::write(&file, "<<<<<<< ours").unwrap();
         for mode in [Mode::Check, Mode::Ci, Mode::Update] {
-            let error = words(app(routes![closed]).compare(&file, mode));
+            let error = app(routes![closed]).compare(&file, mode).unwrap_err();
             assert!(error.contains("restore it"), "{error}");
         }
     }

@@ -1,39 +1,13 @@
 //! The rules about an app's policy, in `policy.rules` beside its lock file.
 
-use std::{fmt, path::Path};
+use std::path::Path;
 
 use policy_manifest::{
     Date, Manifest, Sources,
-    rules::{self, CheckedPolicy, RuleProblem, RuleViolation, Rules},
+    rules::{self, CheckedPolicy, RuleViolation, Rules},
 };
 
-use super::lock::{LockError, Subject};
-
-/// Why the test of the rules fails.
-#[derive(Debug)]
-pub(super) enum RulesTestError {
-    /// The rules or the policy cannot be used.
-    Unusable(String),
-    /// The violations, each with the line that decided, and what is wrong with the rules.
-    Violated(Vec<(RuleViolation, Option<String>)>, Vec<RuleProblem>),
-}
-
-impl fmt::Display for RulesTestError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (violations, problems) = match self {
-            Self::Unusable(message) => return f.write_str(message),
-            Self::Violated(violations, problems) => (violations, problems),
-        };
-        writeln!(f, "the policy of the app does not keep to its rules:")?;
-        for (violation, line) in violations {
-            writeln!(f, "\n{violation}")?;
-            if let Some(line) = line {
-                writeln!(f, "  line     {line}")?;
-            }
-        }
-        problems.iter().try_for_each(|problem| writeln!(f, "\n{problem}"))
-    }
-}
+use super::lock::Subject;
 
 /// Checks a policy by the rules beside its lock file, if there are any. Prints what does not fail.
 #[expect(clippy::print_stdout, reason = "a test says so what it saw")]
@@ -41,17 +15,16 @@ pub(super) fn check(
     manifest: &Manifest,
     sources: &Sources,
     subject: Subject,
-) -> Result<(), LockError> {
+) -> Result<(), String> {
     let file = Path::new(subject.folder).join("policy.rules");
     if !file.exists() {
         return Ok(());
     }
-    let unusable = |message: String| LockError::Rules(RulesTestError::Unusable(message));
-    let rules = Rules::read([file]).map_err(|error| unusable(error.to_string()))?;
+    let rules = Rules::read([file]).map_err(|error| error.to_string())?;
     let today = Date::today();
     let policy = CheckedPolicy { name: subject.package, manifest };
     let checked = rules::check(&rules, &[policy], today);
-    let checked = checked.map_err(|error| unusable(error.to_string()))?;
+    let checked = checked.map_err(|error| error.to_string())?;
     let holds = checked.holds();
     let (violations, others): (Vec<_>, Vec<_>) =
         checked.violations.into_iter().partition(RuleViolation::is_error);
@@ -62,12 +35,15 @@ pub(super) fn check(
     if holds {
         return Ok(());
     }
-    let violations = violations.into_iter().map(|violation| {
-        let source = violation.source(sources);
-        let line = source.map(|source| format!("{}:{}", source.file, source.line));
-        (violation, line)
-    });
-    Err(LockError::Rules(RulesTestError::Violated(violations.collect(), problems)))
+    let mut text = "the policy of the app does not keep to its rules:\n".to_owned();
+    for violation in violations {
+        text += &format!("\n{violation}\n");
+        if let Some(source) = violation.source(sources) {
+            text += &format!("  line     {}:{}\n", source.file, source.line);
+        }
+    }
+    text.extend(problems.iter().map(|problem| format!("\n{problem}\n")));
+    Err(text)
 }
 
 #[cfg(test)]
@@ -93,8 +69,7 @@ mod tests {
         }
         let path: &'static str = Box::leak(folder.path().display().to_string().into_boxed_str());
         let subject = Subject { folder: path, package: "shop", name: "policy_laws" };
-        let result = check(&manifest, &sources, subject);
-        result.err().map(|error| error.to_string()).unwrap_or_default()
+        check(&manifest, &sources, subject).err().unwrap_or_default()
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod tally;
 
 use std::{
     env,
-    fmt::{Display, Write as _},
+    fmt::Write as _,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     thread,
     time::{Duration, Instant},
@@ -236,7 +236,7 @@ impl Proof {
 
 #[track_caller]
 #[expect(clippy::panic, reason = "a test fails so")]
-fn assert_ok(result: Result<(), impl Display>) {
+fn assert_ok(result: Result<(), String>) {
     if let Err(error) = result {
         panic!("{error}");
     }
