@@ -1,8 +1,8 @@
 //! Sends requests to a service in the same process, for tests.
 
-use std::{any::Any, convert::Infallible, fmt};
+use std::{any::Any, fmt};
 
-use axum_core::{body::Body, extract::Request, response::Response};
+use axum_core::{body::Body, extract::Request};
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri,
@@ -11,13 +11,12 @@ use http::{
 use http_body_util::BodyExt;
 use policy_core::head::OwnOrigin;
 use serde::{Serialize, de::DeserializeOwned};
-use tower_service::Service;
 
 use super::{Browser, Network, TestPage};
 use crate::{
     app::App,
     build::{self, Plan},
-    handler::service::SharedService,
+    handler::service::{HttpService, SharedService},
     pipeline::service::AppService,
 };
 
@@ -122,14 +121,7 @@ macro_rules! requests {
 
 impl TestClient {
     /// A client of `service`, whose requests are for `host`.
-    pub fn new<T>(service: T, host: impl Into<String>) -> Self
-    where
-        T: Service<Request, Response = Response, Error = Infallible, Future: Send>
-            + Clone
-            + Send
-            + Sync
-            + 'static,
-    {
+    pub fn new(service: impl HttpService, host: impl Into<String>) -> Self {
         let app = (&service as &dyn Any).downcast_ref::<AppService>().cloned();
         let browser = Browser::chromium();
         Self { service: SharedService::with_own_tags(service), host: host.into(), app, browser }

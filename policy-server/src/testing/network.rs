@@ -2,13 +2,12 @@
 
 use std::{
     collections::BTreeMap,
-    convert::Infallible,
     fmt,
     sync::{Arc, LazyLock, Mutex, PoisonError},
     time::Duration,
 };
 
-use axum_core::{body::Body, extract::Request, response::Response};
+use axum_core::{body::Body, extract::Request};
 use futures_util::FutureExt;
 use http::{
     HeaderValue,
@@ -16,11 +15,12 @@ use http::{
 };
 use http_body_util::BodyExt;
 use policy_browser::{SentRequest, ServerResponse, Url};
-use tower_service::Service;
 
 use super::upgrade;
 use crate::{
-    auth::is_event_stream, base::clock::Clock, handler::service::SharedService,
+    auth::is_event_stream,
+    base::clock::Clock,
+    handler::service::{HttpService, SharedService},
     pipeline::explain::RouteTrace,
 };
 
@@ -74,14 +74,7 @@ impl Network {
     #[must_use]
     #[track_caller]
     #[expect(clippy::panic, reason = "a panic reports the mistake to the test")]
-    pub fn host<T>(mut self, origin: &str, service: T) -> Self
-    where
-        T: Service<Request, Response = Response, Error = Infallible, Future: Send>
-            + Clone
-            + Send
-            + Sync
-            + 'static,
-    {
+    pub fn host(mut self, origin: &str, service: impl HttpService) -> Self {
         let url = Url::parse(origin).ok().filter(|url| {
             matches!(url.scheme(), "http" | "https")
                 && url.path() == "/"

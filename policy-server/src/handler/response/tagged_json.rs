@@ -39,10 +39,8 @@ impl<T: Serialize> Json<T> {
 impl<T: Serialize> IntoResponse for TaggedJson<T> {
     fn into_response(self) -> Response {
         let TaggedJson(Json(value)) = self;
-        match serde_json::to_vec(&value) {
-            Ok(body) => (ETag::from_content(&body), json_answer(body)).into_response(),
-            Err(error) => Problem::internal(error).into_response(),
-        }
+        let tagged = |body: Vec<u8>| (ETag::from_content(&body), json_answer(body));
+        serde_json::to_vec(&value).map(tagged).map_err(Problem::internal).into_response()
     }
 }
 

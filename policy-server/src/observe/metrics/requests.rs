@@ -1,7 +1,7 @@
 //! The series of requests: a table of fixed size, in which each series is found by indexes.
 
 use std::{
-    fmt, mem,
+    mem,
     sync::{Arc, OnceLock},
     task::{Context, Poll},
     time::Duration,
@@ -267,12 +267,6 @@ impl Meter {
     }
 }
 
-impl fmt::Debug for Meter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Meter").field("routes", &self.routes).finish_non_exhaustive()
-    }
-}
-
 /// A request that was received.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReceivedRequest {
@@ -305,7 +299,6 @@ fn names_of(kind: usize) -> (&'static str, &'static str, &'static str) {
 }
 
 /// A request in flight. It is recorded on drop: its response is then complete, or never will be.
-#[derive(Debug)]
 pub(crate) struct MeasuredRequest {
     meter: Arc<Meter>,
     request: ReceivedRequest,

@@ -1,7 +1,6 @@
 //! HTTP/3 request bodies.
 
 use std::{
-    fmt,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
@@ -138,11 +137,5 @@ impl HttpBody for RequestBody {
             (_, Some(missing)) => SizeHint::with_exact(first + missing),
             (_, None) => SizeHint::default(),
         }
-    }
-}
-
-impl fmt::Debug for RequestBody {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("RequestBody")
     }
 }

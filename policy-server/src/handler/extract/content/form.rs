@@ -114,10 +114,7 @@ where
 
 impl<T: Serialize> IntoResponse for Form<T> {
     fn into_response(self) -> Response {
-        match serde_html_form::to_string(&self.0) {
-            Ok(body) => answer(body),
-            Err(error) => Problem::internal(error).into_response(),
-        }
+        serde_html_form::to_string(&self.0).map(answer).map_err(Problem::internal).into_response()
     }
 }
 

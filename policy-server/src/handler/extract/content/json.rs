@@ -140,10 +140,7 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, JsonRejection> {
 
 impl<T: Serialize> IntoResponse for Json<T> {
     fn into_response(self) -> Response {
-        match serde_json::to_vec(&self.0) {
-            Ok(body) => answer(body),
-            Err(error) => Problem::internal(error).into_response(),
-        }
+        serde_json::to_vec(&self.0).map(answer).map_err(Problem::internal).into_response()
     }
 }
 
