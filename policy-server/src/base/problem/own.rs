@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 /// The type of a problem about which there is no page.
 pub(super) const NO_TYPE: &str = "about:blank";
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Own {
     pub(super) type_uri: Cow<'static, str>,
     pub(super) title: Option<Cow<'static, str>>,
@@ -28,17 +28,7 @@ pub(super) struct Own {
 
 impl Own {
     pub(super) fn new(status: StatusCode) -> Self {
-        Self {
-            type_uri: Cow::Borrowed(NO_TYPE),
-            title: None,
-            status,
-            code: None,
-            detail: None,
-            instance: None,
-            is_uncacheable: false,
-            members: Map::new(),
-            retry_after: None,
-        }
+        Self { type_uri: Cow::Borrowed(NO_TYPE), status, ..Self::default() }
     }
 
     pub(super) fn title(&self) -> &str {

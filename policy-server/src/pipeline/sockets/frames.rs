@@ -127,7 +127,7 @@ impl Frames {
 
 /// What a client sends: heads are held back until they are complete, so that the handler sees no
 /// part of a frame that it must not read.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Incoming {
     frames: Frames,
     /// The length of the message that has begun, all its fragments together.
@@ -149,16 +149,7 @@ pub(super) struct TooLarge;
 
 impl Incoming {
     pub(super) fn new(limit: u64) -> Self {
-        Self {
-            frames: Frames::default(),
-            message: 0,
-            limit,
-            held: Vec::new(),
-            is_holding: false,
-            awaits_pong: false,
-            is_refused: false,
-            has_closed: false,
-        }
+        Self { limit, ..Self::default() }
     }
 
     /// Stops passing. Returns whether the bytes that were passed on end with a frame.

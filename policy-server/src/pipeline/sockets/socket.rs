@@ -36,7 +36,7 @@ const READ_AHEAD: usize = 4 * 1024;
 #[derive(Debug)]
 pub(super) struct Socket(Mutex<State>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct State {
     transport: Transport,
     /// Whether frames of a WebSocket are sent. If not, the bytes are the handler's alone.
@@ -60,9 +60,10 @@ struct State {
     progress: Progress,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 enum Transport {
     /// The response that upgrades the connection is not sent yet.
+    #[default]
     Waiting,
     Open(Upgraded),
     Gone,
@@ -84,22 +85,8 @@ struct Progress {
 
 impl Socket {
     pub(super) fn new(limits: &SocketLimits) -> Arc<Self> {
-        Arc::new(Self(Mutex::new(State {
-            transport: Transport::Waiting,
-            is_websocket: false,
-            incoming: Incoming::new(limits.message),
-            silence: limits.silence,
-            outgoing: Frames::default(),
-            has_closed: false,
-            to_handler: BytesMut::new(),
-            to_client: BytesMut::new(),
-            end: None,
-            is_left: false,
-            reader: None,
-            writer: None,
-            watcher: None,
-            progress: Progress::default(),
-        })))
+        let (incoming, silence) = (Incoming::new(limits.message), limits.silence);
+        Arc::new(Self(Mutex::new(State { incoming, silence, ..State::default() })))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -114,7 +114,7 @@ fn varies(reply: &Reply) -> Vec<String> {
 
 /// The permissions of caches for a response (RFC 9111 3, 4.2 and 5.2.2, RFC 5861); times are in
 /// seconds.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Reuse {
     is_stored: bool,
     /// Whether a shared cache may store it.
@@ -132,16 +132,6 @@ pub(super) struct Reuse {
 }
 
 impl Reuse {
-    pub(super) const NONE: Self = Self {
-        is_stored: false,
-        is_shared: false,
-        is_public: false,
-        is_immutable: false,
-        own: 0,
-        shared: 0,
-        stale: 0,
-    };
-
     /// Reads a response as the most lenient cache does: `private="x-a"` is about one field, some
     /// browsers ignore `no-cache="x-a"`, and of several ages some take the last.
     pub(super) fn from_response(status: u16, headers: &HeaderMap) -> Self {
@@ -166,7 +156,7 @@ impl Reuse {
         let is_public = permits("public") || shared_age.is_some();
         let is_kept = KEPT.contains(&status) || is_public || age.is_some();
         if restricts("no-store") || !is_kept {
-            return Self::NONE;
+            return Self::default();
         }
         // Without `max-age`, the freshness lifetime is up to the cache.
         let own = age.unwrap_or(u64::MAX);

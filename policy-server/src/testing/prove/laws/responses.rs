@@ -163,7 +163,7 @@ fn fields(written: &WrittenHead, reply: &Reply, cookie: &str) -> Option<Fault> {
     let others = FIELDS.iter().map(|(name, freedom, attribute)| (name, *freedom, *attribute));
     // Layers against caching write the two old fields beside `no-store`. Without it, `Expires` lets caches
     // store a response of any status (RFC 9111 3).
-    let is_kept = || Reuse::from_response(200, &reply.headers) != Reuse::NONE;
+    let is_kept = || Reuse::from_response(200, &reply.headers) != Reuse::default();
     let is_followed = |name: &&HeaderName| {
         is_rival(name) && (!matches!(**name, header::EXPIRES | header::PRAGMA) || is_kept())
     };
