@@ -103,18 +103,3 @@ const fn begins_with(name: &[u8], prefix: &[u8]) -> bool {
         None => false,
     }
 }
-
-#[cfg(all(test, feature = "engine"))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn six_methods_are_normalised_and_patch_is_not() {
-        for method in ["DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"] {
-            assert_eq!(normalized_method(&method.to_lowercase()), method);
-        }
-        for method in ["patch", "query", "trace"] {
-            assert_eq!(normalized_method(method), method);
-        }
-    }
-}

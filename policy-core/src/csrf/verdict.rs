@@ -178,26 +178,6 @@ pub(super) mod tests {
         }
     }
 
-    #[test]
-    fn a_null_origin_is_an_own_page_outside_of_cors_mode_alone() {
-        let value = HeaderValue::from_static;
-        let (null, here) = (value("null"), value("same-origin"));
-        for (mode, verdict) in [
-            ("navigate", OriginVerdict::Passed),
-            ("no-cors", OriginVerdict::Passed),
-            ("cors", OriginVerdict::Refused),
-        ] {
-            let mode = value(mode);
-            let facts = OriginFacts {
-                origin: Single::One(&null),
-                sec_fetch_site: Single::One(&here),
-                sec_fetch_mode: Single::One(&mode),
-                ..facts(&Method::POST, false)
-            };
-            assert_eq!(origin_verdict(&facts, |_| false, |_| false), verdict, "{mode:?}");
-        }
-    }
-
     /// It counts only if no other header states where a request comes from.
     #[test]
     fn a_referer_counts_with_its_scheme_host_and_port() {

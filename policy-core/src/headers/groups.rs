@@ -350,13 +350,6 @@ mod tests {
     }
 
     #[test]
-    fn no_field_is_of_requests_and_of_responses() {
-        for name in REQUEST {
-            assert!(!is_response(name), "{name}");
-        }
-    }
-
-    #[test]
     fn lists_are_sorted_and_lower_case() {
         let lists: [&[&str]; 12] = [
             &REQUEST,

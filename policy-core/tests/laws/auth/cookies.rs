@@ -133,7 +133,9 @@ fn too_long_cookies_are_refused_and_many_are_not() {
     assert_eq!(read(&[pairs(180), pairs(180)]), Ok(()));
     let long = |len: usize| format!("a={}", "b".repeat(len - 2));
     assert_eq!(read(&[long(16_384)]), Ok(()));
-    assert_eq!(read(&[long(16_385)]), Err(CookieError::RequestTooLarge));
+    let too_large = read(&[long(16_385)]).unwrap_err();
+    assert_eq!(too_large, CookieError::RequestTooLarge);
+    assert_eq!(too_large.to_string(), "the cookies of a request have at most 16 KiB");
     assert_eq!(read(&[long(8_191), long(8_191)]), Ok(()));
     assert_eq!(read(&[long(8_192), long(8_191)]), Err(CookieError::RequestTooLarge));
 }
