@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use hmac::{Hmac, KeyInit, Mac};
+use hmac::{Hmac, Mac};
 use sha2::Sha256;
-use zeroize::Zeroizing;
 
 use super::{OpaqueKind, OpaqueToken};
 use crate::secret::SecretKey;
@@ -29,11 +28,7 @@ pub struct RefreshKey(Hmac<Sha256>);
 impl RefreshKey {
     /// Derives the key from a secret that all instances of an app share.
     pub fn new(secret: &SecretKey) -> Self {
-        let key = secret.derive("refresh token");
-        // HMAC fills a key up to a block with zeros (RFC 2104 2).
-        let mut block = Zeroizing::new([0; 64]);
-        block.iter_mut().zip(key.bytes()).for_each(|(to, from)| *to = *from);
-        Self(Hmac::new((&*block).into()))
+        Self(secret.derive("refresh token").hmac())
     }
 
     /// `HMAC-SHA-256(key, "rt" || token)`.
