@@ -160,10 +160,8 @@ impl CookieSpec {
         self.check()?;
         match own {
             OwnOrigin::Public(origin) => {
-                let authority = origin.authority();
-                let host = authority.split_once(':').map_or(authority, |(host, _)| host);
                 let covers = |domain: &str| {
-                    let above = host.strip_suffix(domain);
+                    let above = origin.host().strip_suffix(domain);
                     above.is_some_and(|above| above.is_empty() || above.ends_with('.'))
                 };
                 if self.domain.as_deref().is_some_and(|domain| !covers(domain)) {
