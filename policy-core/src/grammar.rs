@@ -1,15 +1,42 @@
 //! Byte comparisons and the token grammar, as `const fn`.
 
+/// Whether this holds for every element of a slice, as `Iterator::all` outside of constants.
+macro_rules! every {
+    ($slice:expr, $element:pat => $holds:expr) => {{
+        let mut rest: &[_] = $slice;
+        loop {
+            match rest {
+                [] => break true,
+                [$element, tail @ ..] if $holds => rest = tail,
+                _ => break false,
+            }
+        }
+    }};
+}
+
+/// Whether this holds for any element of a slice, as `Iterator::any` outside of constants.
+macro_rules! any {
+    ($slice:expr, $element:pat => $holds:expr) => {{
+        let mut rest: &[_] = $slice;
+        loop {
+            match rest {
+                [] => break false,
+                [$element, ..] if $holds => break true,
+                [_, tail @ ..] => rest = tail,
+            }
+        }
+    }};
+}
+
+pub(crate) use {any, every};
+
 /// Whether `text` is a `token` (RFC 9110 5.6.2).
 pub const fn is_token(text: &[u8]) -> bool {
-    let mut rest = text;
-    while let [byte, tail @ ..] = rest {
-        if !(byte.is_ascii_alphanumeric() || contains(b"!#$%&'*+-.^_`|~", *byte)) {
-            return false;
-        }
-        rest = tail;
-    }
-    !text.is_empty()
+    let is_of_token = every!(
+        text,
+        byte => byte.is_ascii_alphanumeric() || contains(b"!#$%&'*+-.^_`|~", *byte)
+    );
+    is_of_token && !text.is_empty()
 }
 
 /// Whether `value` is a `Content-Length` (RFC 9110 8.6) that fits a `u64`.
@@ -20,14 +47,7 @@ pub(crate) fn is_length(value: &[u8]) -> bool {
 }
 
 pub(crate) const fn contains(set: &[u8], byte: u8) -> bool {
-    let mut rest = set;
-    while let [first, tail @ ..] = rest {
-        if *first == byte {
-            return true;
-        }
-        rest = tail;
-    }
-    false
+    any!(set, one => *one == byte)
 }
 
 pub(crate) const fn eq(a: &[u8], b: &[u8]) -> bool {
@@ -66,14 +86,7 @@ pub(crate) const fn strip_suffix<'a>(text: &'a [u8], suffix: &[u8]) -> Option<&'
 
 /// Whether one of `names` equals `name`, ignoring case.
 pub(crate) const fn names_contain(names: &[&str], name: &[u8]) -> bool {
-    let mut rest = names;
-    while let [first, tail @ ..] = rest {
-        if eq_ignore_case(first.as_bytes(), name) {
-            return true;
-        }
-        rest = tail;
-    }
-    false
+    any!(names, one => eq_ignore_case(one.as_bytes(), name))
 }
 
 /// An entry of a list; empty if the index is out of range.

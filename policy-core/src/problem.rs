@@ -1,6 +1,9 @@
 //! The problems that an app sends for its errors (RFC 9457), as its types declare them.
 
-use crate::{ConstText, Refusal, Rule, grammar};
+use crate::{
+    ConstText, Refusal, Rule,
+    grammar::{any, eq},
+};
 
 /// A problem that an app sends for errors: what `derive(Problems)` states about a variant.
 ///
@@ -93,14 +96,8 @@ pub const fn check_code(code: &str) -> Result<(), Rule> {
     if is_begin || !has_dot {
         return Err(Rule::ProblemCode);
     }
-    let mut refusals = Refusal::ALL;
-    while let [refusal, tail @ ..] = refusals {
-        if grammar::eq(refusal.code().as_bytes(), code.as_bytes()) {
-            return Err(Rule::ProblemCodeTaken);
-        }
-        refusals = tail;
-    }
-    Ok(())
+    let is_taken = any!(Refusal::ALL, refusal => eq(refusal.code().as_bytes(), code.as_bytes()));
+    if is_taken { Err(Rule::ProblemCodeTaken) } else { Ok(()) }
 }
 
 /// The members that every problem can have (RFC 9457 3.1), and `code`: no other member has one of
@@ -141,12 +138,8 @@ impl<const N: usize> JoinedProblems<N> {
     }
 
     const fn add(&mut self, problem: &DeclaredProblem) {
-        let mut known = self.as_slice();
-        while let [one, rest @ ..] = known {
-            if one.is(problem) {
-                return;
-            }
-            known = rest;
+        if any!(self.as_slice(), known => known.is(problem)) {
+            return;
         }
         if let Some((_, [next, ..])) = self.problems.split_at_mut_checked(self.len) {
             *next = *problem;
@@ -191,7 +184,7 @@ impl ProblemContradiction {
 
 const fn is_same(a: Option<&str>, b: Option<&str>) -> bool {
     match (a, b) {
-        (Some(a), Some(b)) => grammar::eq(a.as_bytes(), b.as_bytes()),
+        (Some(a), Some(b)) => eq(a.as_bytes(), b.as_bytes()),
         (None, None) => true,
         _ => false,
     }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     catalogue::Rule,
-    grammar::{entry, eq},
+    grammar::{any, entry, eq, every},
     validator::validator,
 };
 
@@ -133,14 +133,7 @@ impl<'a> AuthSpec<'a> {
 
     /// Whether the route names an issuer other than the app itself.
     const fn names_others(&self) -> bool {
-        let mut rest = self.entries(AuthPart::Issuers);
-        while let [first, tail @ ..] = rest {
-            if !is_own_issuer(first) {
-                return true;
-            }
-            rest = tail;
-        }
-        false
+        any!(self.entries(AuthPart::Issuers), issuer => !is_own_issuer(issuer))
     }
 
     /// Whether the route takes any credentials.
@@ -159,14 +152,7 @@ impl<'a> AuthSpec<'a> {
 
 /// Whether a handler has no method but GET, if its methods are known.
 const fn is_only_get(methods: &[&str]) -> bool {
-    let mut rest = methods;
-    while let [method, tail @ ..] = rest {
-        if !eq(method.as_bytes(), b"GET") {
-            return false;
-        }
-        rest = tail;
-    }
-    true
+    every!(methods, method => eq(method.as_bytes(), b"GET"))
 }
 
 /// 365 days.

@@ -1,6 +1,6 @@
 //! The syntax of the values of a policy: times, scopes, issuers and roles.
 
-use crate::catalogue::Rule;
+use crate::{catalogue::Rule, grammar::every};
 
 /// The number of seconds of a time such as `90s`, `10m`, `8h` or `30d`; a time that does not fit
 /// counts as the longest.
@@ -34,14 +34,9 @@ pub fn seconds_of(text: &str) -> Result<u32, Rule> {
 /// assert!(!is_scope("") && !is_scope("orders read") && !is_scope("\"orders\""));
 /// ```
 pub const fn is_scope(text: &str) -> bool {
-    let mut rest = text.as_bytes();
-    while let [byte, tail @ ..] = rest {
-        if !matches!(byte, 0x21 | 0x23..=0x5B | 0x5D..=0x7E) {
-            return false;
-        }
-        rest = tail;
-    }
-    !text.is_empty()
+    let is_of_scope =
+        every!(text.as_bytes(), byte => matches!(byte, 0x21 | 0x23..=0x5B | 0x5D..=0x7E));
+    is_of_scope && !text.is_empty()
 }
 
 /// The word for the app itself in a list of issuers.

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     catalogue::Rule,
-    grammar::{entry, eq, names_contain},
+    grammar::{any, entry, eq, names_contain},
     origin::OriginPattern,
     validator::validator,
 };
@@ -146,14 +146,8 @@ const fn one_of(text: Option<&str>, known: &[&str], otherwise: Rule) -> Option<R
     let Some(text) = text else { return None };
     let bytes = text.as_bytes();
     // Browsers compare the values of some of these fields byte for byte.
-    let mut rest = bytes;
-    while let [byte, tail @ ..] = rest {
-        if byte.is_ascii_uppercase() {
-            return Some(otherwise);
-        }
-        rest = tail;
-    }
-    if names_contain(known, bytes) { None } else { Some(otherwise) }
+    let has_upper_case = any!(bytes, byte => byte.is_ascii_uppercase());
+    if !has_upper_case && names_contain(known, bytes) { None } else { Some(otherwise) }
 }
 
 const fn text(text: Option<&str>) -> &str {

@@ -2,7 +2,7 @@
 
 use crate::{
     catalogue::Rule,
-    grammar::{contains, eq, strip_prefix, strip_suffix},
+    grammar::{any, contains, eq, every, strip_prefix, strip_suffix},
     origin::{HostPattern, OriginPattern, Port},
 };
 
@@ -15,16 +15,11 @@ pub(super) const fn check(entries: &[&str], index: usize) -> Option<Rule> {
     if !is_feature(feature) || !is_allowlist(allowed) {
         return Some(Rule::PermissionInvalid);
     }
-    let mut rest = before;
-    while let [other, tail @ ..] = rest {
-        if let Some((other, _)) = split(other.as_bytes())
-            && eq(other, feature)
-        {
-            return Some(Rule::PermissionRepeated);
-        }
-        rest = tail;
-    }
-    None
+    let is_repeated = any!(
+        before,
+        other => matches!(split(other.as_bytes()), Some((other, _)) if eq(other, feature))
+    );
+    if is_repeated { Some(Rule::PermissionRepeated) } else { None }
 }
 
 /// The text before the first `=` and the text after it.
@@ -42,14 +37,8 @@ const fn split(entry: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// Lower-case words with `-` between.
 const fn is_feature(feature: &[u8]) -> bool {
-    let mut rest = feature;
-    while let [byte, tail @ ..] = rest {
-        if !(byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-') {
-            return false;
-        }
-        rest = tail;
-    }
     matches!(feature, [b'a'..=b'z', ..])
+        && every!(feature, byte => matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'))
 }
 
 /// `*`, `self`, or words and origins in parentheses.

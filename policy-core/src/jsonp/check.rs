@@ -3,7 +3,7 @@
 use super::spec::{JsonpPart, JsonpSpec};
 use crate::{
     catalogue::Rule,
-    grammar::{contains, entry, eq},
+    grammar::{contains, entry, eq, every},
     validator::validator,
 };
 
@@ -56,14 +56,7 @@ const fn is_of_scripts(method: &str) -> bool {
 
 /// RFC 3986 2.3: characters that never need percent-encoding in a query.
 const fn is_unreserved(text: &str) -> bool {
-    let mut rest = text.as_bytes();
-    while let [byte, tail @ ..] = rest {
-        if !(byte.is_ascii_alphanumeric() || contains(b"-._~", *byte)) {
-            return false;
-        }
-        rest = tail;
-    }
-    true
+    every!(text.as_bytes(), byte => byte.is_ascii_alphanumeric() || contains(b"-._~", *byte))
 }
 
 #[cfg(test)]

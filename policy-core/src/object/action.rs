@@ -1,6 +1,6 @@
 //! The names of actions.
 
-use crate::grammar::eq;
+use crate::grammar::{any, eq, every};
 
 /// Whether the names of an object's actions differ, and have only lower-case letters and
 /// underscores.
@@ -14,22 +14,11 @@ use crate::grammar::eq;
 pub const fn names_differ(names: &[&str]) -> bool {
     let mut rest = names;
     while let [name, others @ ..] = rest {
-        let mut bytes = name.as_bytes();
-        if bytes.is_empty() {
+        let name = name.as_bytes();
+        let is_name =
+            !name.is_empty() && every!(name, byte => byte.is_ascii_lowercase() || *byte == b'_');
+        if !is_name || any!(others, other => eq(name, other.as_bytes())) {
             return false;
-        }
-        while let [byte, tail @ ..] = bytes {
-            if !(byte.is_ascii_lowercase() || *byte == b'_') {
-                return false;
-            }
-            bytes = tail;
-        }
-        let mut following = others;
-        while let [other, tail @ ..] = following {
-            if eq(name.as_bytes(), other.as_bytes()) {
-                return false;
-            }
-            following = tail;
         }
         rest = others;
     }

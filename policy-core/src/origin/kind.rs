@@ -1,7 +1,7 @@
 //! The kinds of origins.
 
 use super::{OriginPattern, host};
-use crate::grammar::eq;
+use crate::grammar::{any, eq};
 
 /// What the pages of an origin are, by scheme and host: who can change their scripts, and whether
 /// users or developers open them. Every rule that treats kinds of origins differently uses this.
@@ -85,12 +85,5 @@ impl OriginPattern<'_> {
 }
 
 const fn is_one_of(names: &[&str], text: &str) -> bool {
-    let mut rest = names;
-    while let [name, tail @ ..] = rest {
-        if eq(name.as_bytes(), text.as_bytes()) {
-            return true;
-        }
-        rest = tail;
-    }
-    false
+    any!(names, name => eq(name.as_bytes(), text.as_bytes()))
 }

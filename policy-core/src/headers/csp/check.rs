@@ -4,7 +4,7 @@ use super::{
     Directive, Name, Source, Takes,
     source::{is_any_host, is_flag, is_hash, is_host, is_keyword, is_scheme, is_word},
 };
-use crate::catalogue::Rule;
+use crate::{catalogue::Rule, grammar::any};
 
 /// The number of checks of a policy: one for each directive, and one for each of its sources.
 pub(crate) const fn slots(policy: &[Directive<'_>]) -> usize {
@@ -36,14 +36,7 @@ pub(crate) const fn text<'a>(policy: &[Directive<'a>], slot: usize) -> &'a str {
 
 /// Whether a policy has this directive.
 pub(crate) const fn has(policy: &[Directive<'_>], name: Name) -> bool {
-    let mut rest = policy;
-    while let [Directive(other, _), tail @ ..] = rest {
-        if *other as usize == name as usize {
-            return true;
-        }
-        rest = tail;
-    }
-    false
+    any!(policy, Directive(other, _) => *other as usize == name as usize)
 }
 
 /// The directives before a slot, the directive of the slot, and its source if the slot is a source.

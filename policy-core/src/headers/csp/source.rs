@@ -1,6 +1,6 @@
 //! The sources of a directive.
 
-use crate::grammar::{contains, eq, is_token, strip_prefix};
+use crate::grammar::{any, contains, eq, every, is_token, strip_prefix};
 
 /// One entry of a directive.
 ///
@@ -87,14 +87,9 @@ impl<'a> Source<'a> {
 
 /// Whether a host is really a keyword that lacks its quotes.
 pub(super) const fn is_keyword(text: &str) -> bool {
-    let mut rest: &[(&str, Source<'static>)] = &KEYWORDS;
-    while let [(keyword, _), tail @ ..] = rest {
-        if eq(keyword.as_bytes(), text.as_bytes()) {
-            return true;
-        }
-        rest = tail;
-    }
-    strip_prefix(text.as_bytes(), b"nonce-").is_some() || is_hash(text)
+    any!(&KEYWORDS, (keyword, _) => eq(keyword.as_bytes(), text.as_bytes()))
+        || strip_prefix(text.as_bytes(), b"nonce-").is_some()
+        || is_hash(text)
 }
 
 /// Whether this is the name of a digest algorithm followed by a complete digest in base64.
@@ -220,21 +215,13 @@ enum Class {
 }
 
 const fn all(text: &[u8], class: Class) -> bool {
-    let mut rest = text;
-    while let [byte, tail @ ..] = rest {
-        let belongs = match class {
-            Class::Digit => byte.is_ascii_digit(),
-            Class::Scheme => byte.is_ascii_alphanumeric() || contains(b"+-.", *byte),
-            Class::Base64 => byte.is_ascii_alphanumeric() || contains(b"+/-_", *byte),
-            Class::Path => byte.is_ascii_graphic() && !contains(b";,?#'\"<>\\^`{|}", *byte),
-            Class::Word => byte.is_ascii_graphic() && !contains(b";,'\"", *byte),
-        };
-        if !belongs {
-            return false;
-        }
-        rest = tail;
-    }
-    true
+    every!(text, byte => match class {
+        Class::Digit => byte.is_ascii_digit(),
+        Class::Scheme => byte.is_ascii_alphanumeric() || contains(b"+-.", *byte),
+        Class::Base64 => byte.is_ascii_alphanumeric() || contains(b"+/-_", *byte),
+        Class::Path => byte.is_ascii_graphic() && !contains(b";,?#'\"<>\\^`{|}", *byte),
+        Class::Word => byte.is_ascii_graphic() && !contains(b";,'\"", *byte),
+    })
 }
 
 #[cfg(test)]
