@@ -84,6 +84,18 @@ pub(crate) const fn strip_suffix<'a>(text: &'a [u8], suffix: &[u8]) -> Option<&'
     Some(text)
 }
 
+/// The number of bytes before the first of `ends`, or all.
+pub(crate) const fn len_until(text: &[u8], ends: &[u8]) -> usize {
+    let mut rest = text;
+    while let [byte, tail @ ..] = rest {
+        if contains(ends, *byte) {
+            break;
+        }
+        rest = tail;
+    }
+    text.len() - rest.len()
+}
+
 /// Whether one of `names` equals `name`, ignoring case.
 pub(crate) const fn names_contain(names: &[&str], name: &[u8]) -> bool {
     any!(names, one => eq_ignore_case(one.as_bytes(), name))

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Entry, Event, Lint, Refusal, Rule};
-use crate::ConstText;
+use crate::{ConstText, grammar::len_until};
 
 /// The pages of codes in the published guide, each an area with a section for each code.
 const PAGES: &str = concat!(env!("CARGO_PKG_HOMEPAGE"), "/reference/codes/");
@@ -29,15 +29,7 @@ impl CodePage {
 
     /// The first word of the code.
     const fn area(self) -> &'static str {
-        let mut rest = self.0.as_bytes();
-        while let [byte, behind @ ..] = rest {
-            if *byte == b'.' {
-                let (area, _) = self.0.split_at(self.0.len() - rest.len());
-                return area;
-            }
-            rest = behind;
-        }
-        self.0
+        self.0.split_at(len_until(self.0.as_bytes(), b".")).0
     }
 }
 

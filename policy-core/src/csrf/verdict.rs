@@ -32,9 +32,7 @@ impl<'a> OriginFacts<'a> {
             method: head.method,
             is_upgrade: head.is_upgrade(),
             origin: head.origin,
-            sec_fetch_site: Single::Absent,
-            sec_fetch_mode: Single::Absent,
-            referer: Single::Absent,
+            ..Self::safe()
         };
         if !facts.is_safe() {
             facts.sec_fetch_site = Single::read(headers, &SEC_FETCH_SITE);
@@ -168,14 +166,7 @@ pub(super) mod tests {
 
     /// A request that states no page.
     pub(in crate::csrf) fn facts(method: &Method, is_upgrade: bool) -> OriginFacts<'_> {
-        OriginFacts {
-            method,
-            is_upgrade,
-            origin: Single::Absent,
-            sec_fetch_site: Single::Absent,
-            sec_fetch_mode: Single::Absent,
-            referer: Single::Absent,
-        }
+        OriginFacts { method, is_upgrade, ..OriginFacts::safe() }
     }
 
     /// It counts only if no other header states where a request comes from.

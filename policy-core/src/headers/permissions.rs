@@ -2,7 +2,7 @@
 
 use crate::{
     catalogue::Rule,
-    grammar::{any, contains, eq, every, strip_prefix, strip_suffix},
+    grammar::{any, eq, every, len_until, strip_prefix, strip_suffix},
     origin::{HostPattern, OriginPattern, Port},
 };
 
@@ -24,15 +24,10 @@ pub(super) const fn check(entries: &[&str], index: usize) -> Option<Rule> {
 
 /// The text before the first `=` and the text after it.
 const fn split(entry: &[u8]) -> Option<(&[u8], &[u8])> {
-    let mut rest = entry;
-    while let [byte, tail @ ..] = rest {
-        if *byte == b'=' {
-            let (feature, _) = entry.split_at(entry.len() - rest.len());
-            return Some((feature, tail));
-        }
-        rest = tail;
+    match entry.split_at(len_until(entry, b"=")) {
+        (feature, [_, allowed @ ..]) => Some((feature, allowed)),
+        (_, []) => None,
     }
-    None
 }
 
 /// Lower-case words with `-` between.
@@ -52,14 +47,7 @@ const fn is_allowlist(allowed: &[u8]) -> bool {
     };
     let Some(mut rest) = inner else { return false };
     while !rest.is_empty() {
-        let mut end = rest;
-        while let [byte, tail @ ..] = end {
-            if contains(b" ", *byte) {
-                break;
-            }
-            end = tail;
-        }
-        let (member, _) = rest.split_at(rest.len() - end.len());
+        let (member, end) = rest.split_at(len_until(rest, b" "));
         if !is_member(member) {
             return false;
         }

@@ -8,7 +8,7 @@ use http::HeaderValue;
 use super::{MAX_ORIGIN_LEN, host};
 use crate::{
     catalogue::Rule,
-    grammar::{contains, eq, strip_prefix},
+    grammar::{contains, eq, len_until, strip_prefix},
 };
 
 /// The port of an origin or of a pattern.
@@ -276,17 +276,11 @@ const fn split_scheme(text: &str) -> Result<(&str, &str), Rule> {
 
 /// Where the host ends: at the colon before the port, or after the bracket of an IPv6 address.
 const fn host_len(text: &[u8]) -> usize {
-    let stop = if matches!(text, [b'[', ..]) { b']' } else { b':' };
-    let mut rest = text;
-    let mut len = 0;
-    while let [byte, tail @ ..] = rest {
-        if *byte == stop {
-            return if stop == b']' { len + 1 } else { len };
-        }
-        len += 1;
-        rest = tail;
+    if !matches!(text, [b'[', ..]) {
+        return len_until(text, b":");
     }
-    len
+    let len = len_until(text, b"]");
+    if len < text.len() { len + 1 } else { len }
 }
 
 /// Splits the text of a host at the dot after a first label with a `*`. A text without such a label
@@ -295,28 +289,16 @@ const fn split_hosts(text: &str) -> (HostPattern<'_>, &str) {
     if strip_prefix(text.as_bytes(), b"*.").is_some() {
         return (HostPattern::Below, text.split_at(2).1);
     }
-    let (prefix, rest) = text.split_at(len_until(text.as_bytes(), b'*'));
+    let (prefix, rest) = text.split_at(len_until(text.as_bytes(), b"*"));
     if rest.is_empty() || contains(prefix.as_bytes(), b'.') {
         return (HostPattern::One, text);
     }
     let rest = rest.split_at(1).1;
-    let (suffix, rest) = rest.split_at(len_until(rest.as_bytes(), b'.'));
+    let (suffix, rest) = rest.split_at(len_until(rest.as_bytes(), b"."));
     if rest.is_empty() {
         return (HostPattern::One, text);
     }
     (HostPattern::Label { prefix, suffix }, rest.split_at(1).1)
-}
-
-/// The number of bytes before the first `byte`, or all.
-const fn len_until(text: &[u8], byte: u8) -> usize {
-    let mut rest = text;
-    while let [first, tail @ ..] = rest {
-        if *first == byte {
-            break;
-        }
-        rest = tail;
-    }
-    text.len() - rest.len()
 }
 
 /// Reads the text after the host.

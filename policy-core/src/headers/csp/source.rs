@@ -1,6 +1,6 @@
 //! The sources of a directive.
 
-use crate::grammar::{any, contains, eq, every, is_token, strip_prefix};
+use crate::grammar::{any, contains, eq, every, is_token, len_until, strip_prefix};
 
 /// One entry of a directive.
 ///
@@ -193,15 +193,7 @@ const fn is_labels(labels: &[u8]) -> bool {
 
 /// The text before the first of these bytes.
 const fn until<'a>(text: &'a [u8], ends: &[u8]) -> &'a [u8] {
-    let mut rest = text;
-    while let [byte, tail @ ..] = rest {
-        if contains(ends, *byte) {
-            break;
-        }
-        rest = tail;
-    }
-    let (head, _) = text.split_at(text.len() - rest.len());
-    head
+    text.split_at(len_until(text, ends)).0
 }
 
 #[derive(Clone, Copy)]
