@@ -8,41 +8,21 @@ use hmac::{Hmac, KeyInit};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-use crate::catalogue::Rule;
+use crate::catalogue::{Rule, broken_rules};
 
-/// Why bytes are not a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SecretError {
-    /// Fewer than 32 bytes (RFC 7518 3.2 for HS256).
-    TooShort,
-    /// All bytes are equal.
-    Constant,
-    /// Text of fewer than 64 characters: probably typed and not random.
-    Guessable,
-    /// Text that is neither base64 nor hexadecimal.
-    Encoding,
-}
-
-impl SecretError {
-    /// The rule that is broken.
-    pub const fn rule(self) -> Rule {
-        match self {
-            Self::TooShort => Rule::SecretTooShort,
-            Self::Constant => Rule::SecretConstant,
-            Self::Guessable => Rule::SecretGuessable,
-            Self::Encoding => Rule::SecretEncoding,
-        }
+broken_rules! {
+    /// Why bytes are not a key.
+    SecretError {
+        /// Fewer than 32 bytes (RFC 7518 3.2 for HS256).
+        TooShort SecretTooShort,
+        /// All bytes are equal.
+        Constant SecretConstant,
+        /// Text of fewer than 64 characters: probably typed and not random.
+        Guessable SecretGuessable,
+        /// Text that is neither base64 nor hexadecimal.
+        Encoding SecretEncoding,
     }
 }
-
-impl fmt::Display for SecretError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.rule().message())
-    }
-}
-
-impl std::error::Error for SecretError {}
 
 /// At least 32 secret bytes. They are wiped when the key is dropped, and nothing prints them.
 ///

@@ -5,7 +5,7 @@ use std::fmt;
 use http::HeaderValue;
 
 use super::is_scope;
-use crate::catalogue::{Refusal, Rule};
+use crate::catalogue::{Refusal, Rule, broken_rules};
 
 /// The `WWW-Authenticate` of a route that takes bearer tokens, one value for each reason to refuse
 /// (RFC 6750 3). Made once, at start.
@@ -35,33 +35,15 @@ pub struct Challenges {
     login: HeaderValue,
 }
 
-/// Why a challenge cannot be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ChallengeError {
-    /// A realm that is empty, longer than 256 bytes, or not printable ASCII without `"` and `\`.
-    Realm,
-    /// A scope that is not a `scope-token` (RFC 6749 3.3).
-    Scope,
-}
-
-impl ChallengeError {
-    /// The rule that is broken.
-    pub const fn rule(self) -> Rule {
-        match self {
-            Self::Realm => Rule::RealmInvalid,
-            Self::Scope => Rule::ScopeInvalid,
-        }
+broken_rules! {
+    /// Why a challenge cannot be written.
+    ChallengeError {
+        /// A realm that is empty, longer than 256 bytes, or not printable ASCII without `"` and `\`.
+        Realm RealmInvalid,
+        /// A scope that is not a `scope-token` (RFC 6749 3.3).
+        Scope ScopeInvalid,
     }
 }
-
-impl fmt::Display for ChallengeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.rule().message())
-    }
-}
-
-impl std::error::Error for ChallengeError {}
 
 impl Challenges {
     /// The challenges of a route in this realm that needs these scopes.

@@ -73,6 +73,32 @@ macro_rules! entries {
     };
 }
 
+/// An error that names the rule that is broken, and has its message.
+#[cfg(feature = "engine")]
+macro_rules! broken_rules {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident $rule:ident,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum $name { $($(#[$variant_doc])* $variant,)* }
+
+        impl $name {
+            /// The rule that is broken.
+            pub const fn rule(self) -> Rule {
+                match self { $(Self::$variant => Rule::$rule,)* }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.rule().message())
+            }
+        }
+
+        impl std::error::Error for $name {}
+    };
+}
+
 mod entry;
 mod events;
 mod lints;
@@ -88,6 +114,9 @@ pub use self::{
     refusals::Refusal,
     rules::{Rule, Severity},
 };
+
+#[cfg(feature = "engine")]
+pub(crate) use broken_rules;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt};
 
-use crate::catalogue::{Event, Rule};
+use crate::catalogue::{Event, Rule, broken_rules};
 
 macro_rules! claims {
     ($($(#[$doc:meta])* $variant:ident $name:literal,)*) => {
@@ -195,30 +195,6 @@ impl fmt::Display for TokenError {
 }
 
 impl std::error::Error for TokenError {}
-
-macro_rules! broken_rules {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident $rule:ident,)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[non_exhaustive]
-        pub enum $name { $($(#[$variant_doc])* $variant,)* }
-
-        impl $name {
-            /// The rule that is broken.
-            pub const fn rule(self) -> Rule {
-                match self { $(Self::$variant => Rule::$rule,)* }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.rule().message())
-            }
-        }
-
-        impl std::error::Error for $name {}
-    };
-}
 
 broken_rules! {
     /// Why a text is not a key, or keys are not a ring.
