@@ -9,6 +9,7 @@ use policy_core::{
     cache::is_cacheable_by_default,
     conditional::not_modified,
     cors::{Cors, CorsConfig},
+    head::Single,
     headers::groups,
     jsonp::{Callback, Grammar},
     reverse_proxy::end_to_end,
@@ -29,10 +30,10 @@ const CORS_RESPONSE_HEADERS: &str = "Access-Control-Allow-Origin Access-Control-
 
 /// ECMA-262 12.7.2: reserved words and literals, the words that strict mode and modules reserve, and
 /// the two names that strict mode does not bind (13.1.1).
-const RESERVED_WORDS: &str = "await break case catch class const continue debugger default delete \
-    do else enum export extends false finally for function if import in instanceof new null return \
-    super switch this throw true try typeof var void while with yield let static implements \
-    interface package private protected public arguments eval";
+pub(crate) const RESERVED_WORDS: &str = "await break case catch class const continue debugger \
+    default delete do else enum export extends false finally for function if import in instanceof \
+    new null return super switch this throw true try typeof var void while with yield let static \
+    implements interface package private protected public arguments eval";
 
 fn words(list: &str) -> impl Iterator<Item = &str> {
     list.split_whitespace()
@@ -54,49 +55,50 @@ fn cases(name: &str) -> [String; 3] {
     [name.to_owned(), name.to_lowercase(), name.to_uppercase()]
 }
 
-fn check_method(name: &str) -> Vec<Rule> {
+fn with_method(name: &str) -> CorsConfig {
     let mut config = config();
     config.methods = Some(vec![name.to_owned()]);
-    rules(&config)
+    config
 }
 
-fn check_header(name: &str) -> Vec<Rule> {
+fn with_header(name: &str) -> CorsConfig {
     let mut config = config();
     config.headers = vec![name.to_owned()];
-    rules(&config)
+    config
 }
 
-fn check_exposed(name: &str) -> Vec<Rule> {
+fn with_exposed(name: &str) -> CorsConfig {
     let mut config = config();
     config.expose = vec![name.to_owned()];
-    rules(&config)
+    config
+}
+
+/// The methods that a preflight names for a path with these methods.
+fn allowed_methods(config: &CorsConfig, served: &[Method]) -> String {
+    let cors = Cors::from_config("the table", config).expect("a policy");
+    let origin = HeaderValue::from_static("https://a.example");
+    let method = HeaderValue::from_static("PUT");
+    let preflight = cors.preflight(served, &[]);
+    let granted = preflight.answer(&cors, Single::One(&origin), Single::One(&method));
+    let (_, headers) = granted.expect("a granted preflight");
+    headers["access-control-allow-methods"].to_str().expect("text").to_owned()
 }
 
 /// Fetch 2.2.1.
 #[test]
 fn methods_that_no_script_sends_are_refused() {
     for name in ["CONNECT", "TRACE", "TRACK"].iter().flat_map(|name| cases(name)) {
-        assert_eq!(check_method(&name), [Rule::MethodForbidden], "{name}");
+        assert_eq!(rules(&with_method(&name)), [Rule::MethodForbidden], "{name}");
     }
     for name in ["GET", "PATCH", "QUERY", "CONNECTED", "TRAC"].iter().flat_map(|name| cases(name)) {
-        assert_eq!(check_method(&name), [], "{name}");
+        assert_eq!(rules(&with_method(&name)), [], "{name}");
     }
 }
 
 /// Fetch 2.2.1: browsers send six methods in upper case, and every other one as it was written.
 #[test]
 fn methods_are_normalised_as_browsers_do() {
-    let allowed = |name: &str| -> String {
-        let mut config = config();
-        config.methods = Some(vec![name.to_owned()]);
-        let cors = Cors::from_config("the table", &config).expect("a policy");
-        let origin = HeaderValue::from_static("https://a.example");
-        let method = HeaderValue::from_static("PUT");
-        let one = policy_core::head::Single::One;
-        let preflight = cors.preflight(&[], &[]).answer(&cors, one(&origin), one(&method));
-        let (_, headers) = preflight.expect("a granted preflight");
-        headers["access-control-allow-methods"].to_str().expect("text").to_owned()
-    };
+    let allowed = |name: &str| allowed_methods(&with_method(name), &[]);
     for name in ["DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"] {
         for written in cases(name) {
             assert_eq!(allowed(&written), name, "{written}");
@@ -110,30 +112,30 @@ fn methods_are_normalised_as_browsers_do() {
 #[test]
 fn request_headers_that_no_script_sets_are_refused() {
     for name in words(FORBIDDEN_REQUEST_HEADERS).flat_map(cases) {
-        assert_eq!(check_header(&name), [Rule::HeaderForbidden], "{name}");
+        assert_eq!(rules(&with_header(&name)), [Rule::HeaderForbidden], "{name}");
     }
     for name in words(CORS_RESPONSE_HEADERS).flat_map(cases) {
-        assert_eq!(check_header(&name), [Rule::HeaderOfResponse], "{name}");
+        assert_eq!(rules(&with_header(&name)), [Rule::HeaderOfResponse], "{name}");
     }
     for name in
         ["X-A", "Authorization", "User-Agent", "Secret", "Proxy", "Sec", "If-Match", "Range"]
     {
-        assert!(cases(name).iter().all(|name| check_header(name).is_empty()), "{name}");
+        assert!(cases(name).iter().all(|name| rules(&with_header(name)).is_empty()), "{name}");
     }
 }
 
 #[test]
 fn response_headers_that_no_script_reads_are_refused() {
     for name in words("Set-Cookie Set-Cookie2").flat_map(cases) {
-        assert_eq!(check_exposed(&name), [Rule::ExposeForbidden], "{name}");
+        assert_eq!(rules(&with_exposed(&name)), [Rule::ExposeForbidden], "{name}");
     }
     let of_requests = "Origin Access-Control-Request-Method Access-Control-Request-Headers \
         Access-Control-Allow-Methods Access-Control-Allow-Headers Access-Control-Max-Age";
     for name in words(of_requests).flat_map(cases) {
-        assert_eq!(check_exposed(&name), [Rule::ExposeOfRequest], "{name}");
+        assert_eq!(rules(&with_exposed(&name)), [Rule::ExposeOfRequest], "{name}");
     }
     for name in ["ETag", "X-Total", "Access-Control-Allow-Origin", "Location"] {
-        assert!(cases(name).iter().all(|name| check_exposed(name).is_empty()), "{name}");
+        assert!(cases(name).iter().all(|name| rules(&with_exposed(name)).is_empty()), "{name}");
     }
 }
 
@@ -145,16 +147,8 @@ fn headers_that_need_no_permission_are_noticed() {
         let cors = Cors::from_config("the table", config).expect("a policy");
         cors.notices().iter().map(policy_core::cors::PolicyError::rule).collect()
     };
-    let exposed = |name: &str| {
-        let mut config = config();
-        config.expose = vec![name.to_owned()];
-        notices(&config)
-    };
-    let allowed = |name: &str| {
-        let mut config = config();
-        config.headers = vec![name.to_owned()];
-        notices(&config)
-    };
+    let exposed = |name: &str| notices(&with_exposed(name));
+    let allowed = |name: &str| notices(&with_header(name));
     let safelisted = "Cache-Control Content-Language Content-Length Content-Type Expires \
         Last-Modified Pragma";
     for name in words(safelisted).flat_map(cases) {
@@ -269,13 +263,7 @@ fn labels_and_names_have_their_longest_lengths() {
 /// A served method is what a preflight names, save for those that no script sends.
 #[test]
 fn no_preflight_names_a_forbidden_method() {
-    let cors = Cors::from_config("the table", &config()).expect("a policy");
-    let origin = HeaderValue::from_static("https://a.example");
-    let method = HeaderValue::from_static("PUT");
-    let one = policy_core::head::Single::One;
     let served =
         [Method::PUT, Method::CONNECT, Method::TRACE, Method::from_bytes(b"TRACK").unwrap()];
-    let preflight = cors.preflight(&served, &[]).answer(&cors, one(&origin), one(&method));
-    let (_, headers) = preflight.expect("a granted preflight");
-    assert_eq!(headers["access-control-allow-methods"], "PUT");
+    assert_eq!(allowed_methods(&config(), &served), "PUT");
 }

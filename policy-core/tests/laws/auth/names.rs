@@ -8,6 +8,8 @@ use proptest::{prelude::*, sample::select};
 
 use policy_core_tests::law::{Precondition, holds};
 
+use crate::tables::RESERVED_WORDS;
+
 /// A callback name is accepted exactly if a small automaton accepts it.
 #[test]
 fn callbacks_match_the_automaton() {
@@ -48,23 +50,8 @@ fn automaton(name: &str, most: usize) -> bool {
     len <= 64 && words <= most && !word.is_empty() && !is_reserved(&word)
 }
 
-/// The reserved words that are generated on purpose, and those that random words can equal.
 fn is_reserved(word: &str) -> bool {
-    matches!(
-        word,
-        "this"
-            | "eval"
-            | "null"
-            | "new"
-            | "let"
-            | "yield"
-            | "in"
-            | "if"
-            | "do"
-            | "for"
-            | "var"
-            | "try"
-    )
+    RESERVED_WORDS.split_whitespace().any(|reserved| reserved == word)
 }
 
 /// A browser that follows an accepted target stays on this host. The browser is the part of the URL
