@@ -1,33 +1,11 @@
 //! Which responses a shared cache may store: RFC 9111 3, for a cache that stores as much as it may.
 
 use http::{HeaderMap, Method};
+use policy_core_tests::caching::Field;
 
 /// Cache control fields that some caches prefer to `Cache-Control`.
 const OWN_FIELDS: [&str; 4] =
     ["cache-control", "cdn-cache-control", "x-cdn-cache-control", "surrogate-control"];
-
-/// The directives of a field by name. A quoted name does not count.
-pub(crate) fn directives(headers: &HeaderMap, field: &str) -> Vec<(String, Option<String>)> {
-    let lines: Vec<&str> =
-        headers.get_all(field).iter().map(|line| line.to_str().expect("text")).collect();
-    let (mut found, mut text, mut is_quoted) = (Vec::new(), String::new(), false);
-    for character in lines.join(",").chars().chain([',']) {
-        is_quoted ^= character == '"';
-        if character == ',' && !is_quoted {
-            found.push(std::mem::take(&mut text));
-        } else {
-            text.push(character);
-        }
-    }
-    let named = found.iter().map(|directive| {
-        let (name, argument) = match directive.split_once('=') {
-            Some((name, argument)) => (name, Some(argument.trim().to_owned())),
-            None => (&**directive, None),
-        };
-        (name.trim().to_lowercase(), argument)
-    });
-    named.filter(|(name, _)| !name.is_empty()).collect()
-}
 
 /// The field whose caches may store a response to such a request, if there is one.
 pub(crate) fn stored_by(
@@ -50,10 +28,10 @@ pub(crate) fn may_store(
     own_field: &str,
 ) -> bool {
     let field = if headers.contains_key(own_field) { own_field } else { "cache-control" };
-    let directives = directives(headers, field);
-    let has = |name: &str| directives.iter().any(|(found, _)| found == name);
+    let directives = Field::read(headers, field).unwrap_or_default();
+    let has = |name: &str| directives.has(name);
     // Caches often treat `private` with field names as if it had none; here it restricts nothing.
-    let is_private = directives.iter().any(|(name, of)| name == "private" && of.is_none());
+    let is_private = directives.has_plain("private");
     let is_understood = matches!(*method, Method::GET | Method::HEAD | Method::POST);
     let has_age = has("max-age") || has("s-maxage") || headers.contains_key("expires");
     // The fields of a 304 replace the stored ones (RFC 9111 3.2).

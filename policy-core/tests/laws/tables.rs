@@ -14,8 +14,7 @@ use policy_core::{
     jsonp::{Callback, Grammar},
     reverse_proxy::end_to_end,
 };
-
-use crate::caching::standard::CACHEABLE_BY_DEFAULT;
+use policy_core_tests::caching::CACHEABLE_BY_DEFAULT;
 
 /// Fetch 2.2.2, forbidden request-header.
 const FORBIDDEN_REQUEST_HEADERS: &str = "Accept-Charset Accept-Encoding \

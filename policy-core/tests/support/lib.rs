@@ -1,5 +1,5 @@
 //! The code that tests of the engine share with tests of the server: the vocabulary of cases, their
-//! expectations, the runner of laws, and folders for tests.
+//! expectations, the runner of laws, what caches read, and folders for tests.
 #![expect(
     missing_docs,
     clippy::expect_used,
@@ -9,6 +9,7 @@
 )]
 
 pub mod assembly;
+pub mod caching;
 pub mod case;
 mod config;
 pub mod exchange;

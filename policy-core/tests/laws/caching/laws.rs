@@ -7,10 +7,11 @@ use http::{
 use policy_core::cache::{
     Audience, CacheExchange, CachePolicy, CacheSpec, Caching, ResponseFacts, apply,
 };
-use policy_core_tests::law::{Precondition, holds};
+use policy_core_tests::{
+    caching::{CACHEABLE_BY_DEFAULT, Cache, Field, may_store},
+    law::{Precondition, holds},
+};
 use proptest::{collection::vec, option, prelude::*, sample::select};
-
-use crate::caching::standard::{CACHEABLE_BY_DEFAULT, Cache, Field, may_store};
 
 /// One exchange, with the caching that its handler and its declaration state.
 #[derive(Clone, Debug)]
@@ -82,7 +83,7 @@ impl Case {
 
     /// The fields that the handler wrote and that were declared, if there are any.
     fn fields(&self) -> impl Iterator<Item = Field> {
-        let handler = Field::read(&self.before());
+        let handler = Field::read(&self.before(), CACHE_CONTROL);
         handler.into_iter().chain(self.declared())
     }
 }
@@ -182,7 +183,7 @@ fn cases() -> impl Strategy<Value = Case> {
 fn the_result_is_never_weaker_than_handler_and_declaration() {
     holds("never weaker", 19, cases(), |case| {
         let fields: Vec<Field> = case.fields().collect();
-        let Some(result) = Field::read(&case.after()) else {
+        let Some(result) = Field::read(&case.after(), CACHE_CONTROL) else {
             // A result without directives is valid only if neither side states a restriction or an
             // age.
             let is_free = |field: &Field| {
@@ -241,7 +242,7 @@ fn the_result_is_never_weaker_than_handler_and_declaration() {
 fn caches_store_only_permitted_responses() {
     holds("storability", 38, cases(), |case| {
         let after = case.after();
-        let result = Field::read(&after).unwrap_or_default();
+        let result = Field::read(&after, CACHE_CONTROL).unwrap_or_default();
         if case.is_secret() {
             prop_assert_eq!(after.get(CACHE_CONTROL).expect("one"), "no-store");
         }
@@ -256,7 +257,7 @@ fn caches_store_only_permitted_responses() {
             prop_assert!(!is_stored || !case.is_personal() || cache == Cache::OfOne);
             // An age makes POST cacheable, whichever side states it; a declaration applies to
             // successful responses.
-            let handler = Field::read(&case.before()).map(|field| (field, status));
+            let handler = Field::read(&case.before(), CACHE_CONTROL).map(|field| (field, status));
             for (field, status) in
                 handler.into_iter().chain(case.declared().map(|field| (field, 200)))
             {
@@ -274,7 +275,7 @@ fn caches_store_only_permitted_responses() {
 #[test]
 fn methods_that_are_not_cacheable_never_say_so() {
     holds("methods", 23, cases(), |case| {
-        let result = Field::read(&case.after());
+        let result = Field::read(&case.after(), CACHE_CONTROL);
         let fields: Vec<Field> = case.fields().collect();
         let is_exempt = match case.method.as_str() {
             "GET" | "HEAD" => true,

@@ -2,5 +2,4 @@
 //! here from the standard.
 
 mod laws;
-pub(crate) mod standard;
 mod table;

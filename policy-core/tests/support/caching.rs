@@ -1,32 +1,33 @@
 //! What a cache reads from the fields of a response, and whether it may store it (RFC 9111 3 and
 //! 4.2). Written from the standard, and strict where it leaves caches a choice.
 
-use http::{HeaderMap, Method, header::CACHE_CONTROL};
+use http::{HeaderMap, Method, header::AsHeaderName};
 
 /// RFC 9110 15.1: the status codes that are heuristically cacheable.
-pub(crate) const CACHEABLE_BY_DEFAULT: [u16; 12] =
+pub const CACHEABLE_BY_DEFAULT: [u16; 12] =
     [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501];
 
 /// Directives by lower-case name, in their order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Field(Vec<(String, Option<String>)>);
+pub struct Field(Vec<(String, Option<String>)>);
 
 /// The users of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cache {
+pub enum Cache {
     OfOne,
     OfMany,
 }
 
 impl Field {
-    pub(crate) fn read(headers: &HeaderMap) -> Option<Self> {
-        let lines: Vec<_> = headers.get_all(CACHE_CONTROL).iter().collect();
+    /// The directives of a field; `None` without the field.
+    pub fn read(headers: &HeaderMap, name: impl AsHeaderName) -> Option<Self> {
+        let lines: Vec<_> = headers.get_all(name).iter().collect();
         let texts = lines.iter().map(|line| String::from_utf8_lossy(line.as_bytes()).into_owned());
         let field = Self::parse(texts.collect());
         (!lines.is_empty()).then_some(field)
     }
 
-    pub(crate) fn parse(lines: Vec<String>) -> Self {
+    pub fn parse(lines: Vec<String>) -> Self {
         let mut found = Vec::new();
         for line in lines {
             let (mut text, mut is_quoted) = (String::new(), false);
@@ -48,17 +49,17 @@ impl Field {
         Self(named.filter(|(name, _)| !name.is_empty()).collect())
     }
 
-    pub(crate) fn has(&self, name: &str) -> bool {
+    pub fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(found, _)| found == name)
     }
 
     /// Whether the directive occurs without an argument, so that it applies to the whole response.
-    pub(crate) fn has_plain(&self, name: &str) -> bool {
+    pub fn has_plain(&self, name: &str) -> bool {
         self.0.iter().any(|(found, argument)| found == name && argument.is_none())
     }
 
     /// The seconds of a directive: the least of several, and none if not a number.
-    pub(crate) fn seconds(&self, name: &str) -> Option<u64> {
+    pub fn seconds(&self, name: &str) -> Option<u64> {
         let all = self.0.iter().filter(|(found, _)| found == name);
         all.map(|(_, argument)| {
             let text = argument.as_deref().unwrap_or_default();
@@ -69,18 +70,18 @@ impl Field {
     }
 
     /// RFC 9111 4.2.1, without `Expires`; `None` where a cache applies a heuristic.
-    pub(crate) fn lifetime(&self, cache: Cache) -> Option<u64> {
+    pub fn lifetime(&self, cache: Cache) -> Option<u64> {
         let shared = self.seconds("s-maxage").filter(|_| cache == Cache::OfMany);
         shared.or_else(|| self.seconds("max-age"))
     }
 
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+    pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 }
 
 /// RFC 9111 3, for a response with this `Cache-Control`.
-pub(crate) fn may_store(
+pub fn may_store(
     cache: Cache,
     (method, is_authorized, has_location): (&Method, bool, bool),
     status: u16,
