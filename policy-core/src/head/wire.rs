@@ -139,7 +139,9 @@ mod tests {
             for length in ["0", "5", "18446744073709551615"] {
                 assert_eq!(check(version, &[("content-length", length)]), Ok(()), "{length}");
             }
-            for length in ["", "-1", "+5", "5, 5", "5,6", "0x5", "5.0", "18446744073709551616"] {
+            for length in
+                ["", "-1", "+5", "5 ", "5, 5", "5,6", "0x5", "5.0", "18446744073709551616"]
+            {
                 let found = check(version, &[("content-length", length)]);
                 assert_eq!(found, Err(Refusal::ContentLengthMalformed), "{length}");
             }

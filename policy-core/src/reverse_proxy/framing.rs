@@ -65,22 +65,10 @@ mod tests {
 
     #[test]
     fn one_number_is_a_length() {
-        for (value, is_length) in [
-            ("0", true),
-            ("5", true),
-            ("18446744073709551615", true),
-            ("18446744073709551616", false),
-            ("", false),
-            ("+5", false),
-            ("-5", false),
-            ("5 ", false),
-            ("5, 5", false),
-            ("5,6", false),
-            ("0x5", false),
-        ] {
-            let want =
-                if is_length { Ok(Some(value.into())) } else { Err(Refusal::UpstreamAnswer) };
-            assert_eq!(remaining_length(200, &[(CONTENT_LENGTH, value)]), want, "{value:?}");
+        let of = |value| remaining_length(200, &[(CONTENT_LENGTH, value)]);
+        assert_eq!(of("5"), Ok(Some("5".into())));
+        for value in ["", "5, 5"] {
+            assert_eq!(of(value), Err(Refusal::UpstreamAnswer), "{value:?}");
         }
         assert_eq!(remaining_length(200, &[]), Ok(None));
         for second in ["5", "6"] {

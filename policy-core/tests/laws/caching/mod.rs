@@ -1,5 +1,5 @@
 //! The final `Cache-Control`: a table of cases, and laws with an RFC 9111 cache that is written
-//! here from the standard.
+//! from the standard.
 
 mod laws;
 mod table;
