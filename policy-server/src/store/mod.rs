@@ -10,6 +10,8 @@ mod limit_store;
 mod memory;
 pub(crate) mod moving;
 pub(crate) mod news;
+#[cfg(any(feature = "encryption", feature = "testing"))]
+pub(crate) mod passing;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "redis")]

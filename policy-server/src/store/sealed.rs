@@ -16,6 +16,7 @@ use zeroize::Zeroizing;
 use super::{
     Cas, CreateSession, CutOff, ListSessions, Loaded, NewsReader, RevokeUser, RotateSession,
     SessionCreated, SessionStore, StoreError, StoreFuture, Summary, TouchSession, UpdateSession,
+    passing::pass_on,
 };
 use crate::base::{clock::Random, event::log};
 
@@ -147,12 +148,26 @@ impl Owner {
 }
 
 impl SessionStore for SealedStore {
-    fn open(&self) -> StoreFuture<'_, ()> {
-        self.store.open()
-    }
-
-    fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
-        self.store.secret(fresh)
+    pass_on! { (to store)
+        fn open(&self) -> StoreFuture<'_, ()>;
+        fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]>;
+        fn touch(&self, request: TouchSession) -> StoreFuture<'_, bool>;
+        fn delete<'a>(&'a self, key: &'a SessionKey) -> StoreFuture<'a, bool>;
+        fn identity<'a>(
+            &'a self,
+            user: &'a str,
+            handle: Handle,
+            now: Timestamp
+        ) -> StoreFuture<'a, Option<Identity>>;
+        fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> StoreFuture<'a, bool>;
+        fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> StoreFuture<'a, CutOff>;
+        fn revoke_everyone(&self, now: Timestamp) -> StoreFuture<'_, CutOff>;
+        fn cut_offs(&self) -> StoreFuture<'_, u64>;
+        fn time(&self) -> StoreFuture<'_, Option<Timestamp>>;
+        fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize>;
+        fn count(&self, now: Timestamp) -> StoreFuture<'_, Option<u64>>;
+        fn news(&self) -> Option<NewsReader>;
+        fn is_writable(&self) -> bool;
     }
 
     fn create(&self, mut request: CreateSession) -> StoreFuture<'_, SessionCreated> {
@@ -180,10 +195,6 @@ impl SessionStore for SealedStore {
         StoreFuture::new(self.update_sealed(request))
     }
 
-    fn touch(&self, request: TouchSession) -> StoreFuture<'_, bool> {
-        self.store.touch(request)
-    }
-
     fn rotate(&self, mut request: RotateSession) -> StoreFuture<'_, Cas> {
         let owner = Owner::from_record(&request.record);
         match self.seal(request.record.data, &owner) {
@@ -191,10 +202,6 @@ impl SessionStore for SealedStore {
             Err(error) => return StoreFuture::ready(Err(error)),
         }
         self.store.rotate(request)
-    }
-
-    fn delete<'a>(&'a self, key: &'a SessionKey) -> StoreFuture<'a, bool> {
-        self.store.delete(key)
     }
 
     fn list<'a>(&'a self, request: ListSessions<'a>) -> StoreFuture<'a, Vec<Summary>> {
@@ -215,51 +222,6 @@ impl SessionStore for SealedStore {
             }
             Ok(all)
         })
-    }
-
-    fn identity<'a>(
-        &'a self,
-        user: &'a str,
-        handle: Handle,
-        now: Timestamp,
-    ) -> StoreFuture<'a, Option<Identity>> {
-        self.store.identity(user, handle, now)
-    }
-
-    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> StoreFuture<'a, bool> {
-        self.store.delete_by_handle(user, handle)
-    }
-
-    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> StoreFuture<'a, CutOff> {
-        self.store.revoke_user(request)
-    }
-
-    fn revoke_everyone(&self, now: Timestamp) -> StoreFuture<'_, CutOff> {
-        self.store.revoke_everyone(now)
-    }
-
-    fn cut_offs(&self) -> StoreFuture<'_, u64> {
-        self.store.cut_offs()
-    }
-
-    fn time(&self) -> StoreFuture<'_, Option<Timestamp>> {
-        self.store.time()
-    }
-
-    fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize> {
-        self.store.purge(now, limit)
-    }
-
-    fn count(&self, now: Timestamp) -> StoreFuture<'_, Option<u64>> {
-        self.store.count(now)
-    }
-
-    fn news(&self) -> Option<NewsReader> {
-        self.store.news()
-    }
-
-    fn is_writable(&self) -> bool {
-        self.store.is_writable()
     }
 }
 

@@ -16,6 +16,7 @@ use crate::store::{
     Loaded, MemoryStore, NewsReader, Refresh, RefreshOutcome, Revocation, RevocationBatch,
     RevokeUser, Revoked, RotateSession, SessionCreated, SessionStore, StoreError, StoreFuture,
     Summary, TakeRate, TakenRate, Ticket, TokenHash, TokenStore, TouchSession, UpdateSession,
+    passing::pass_on,
 };
 
 /// A store that a test can make fail or block, and that records the names of its calls.
@@ -189,6 +190,7 @@ impl<S> FaultyStore<S> {
     fn background<'a, T>(
         &'a self,
         kind: Kind,
+        _name: &str,
         call: impl FnOnce(&'a S) -> StoreFuture<'a, T>,
     ) -> StoreFuture<'a, T> {
         if self.fails(kind) { failed() } else { call(&self.store) }
@@ -208,79 +210,38 @@ fn failed<'a, T>() -> StoreFuture<'a, T> {
 }
 
 impl<S: SessionStore> SessionStore for FaultyStore<S> {
-    fn open(&self) -> StoreFuture<'_, ()> {
-        self.background(Kind::Read, SessionStore::open)
+    pass_on! { (by call(Kind::Read))
+        fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]>;
+        fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> StoreFuture<'a, Option<Loaded>>;
+        fn list<'a>(&'a self, request: ListSessions<'a>) -> StoreFuture<'a, Vec<Summary>>;
+        fn identity<'a>(
+            &'a self,
+            user: &'a str,
+            handle: Handle,
+            now: Timestamp
+        ) -> StoreFuture<'a, Option<Identity>>;
     }
 
-    fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
-        self.call(Kind::Read, "secret", move |store| SessionStore::secret(store, fresh))
+    pass_on! { (by call(Kind::Write))
+        fn create(&self, request: CreateSession) -> StoreFuture<'_, SessionCreated>;
+        fn update(&self, request: UpdateSession) -> StoreFuture<'_, Cas>;
+        fn touch(&self, request: TouchSession) -> StoreFuture<'_, bool>;
+        fn rotate(&self, request: RotateSession) -> StoreFuture<'_, Cas>;
+        fn delete<'a>(&'a self, key: &'a SessionKey) -> StoreFuture<'a, bool>;
+        fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> StoreFuture<'a, bool>;
+        fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> StoreFuture<'a, CutOff>;
+        fn revoke_everyone(&self, now: Timestamp) -> StoreFuture<'_, CutOff>;
     }
 
-    fn create(&self, request: CreateSession) -> StoreFuture<'_, SessionCreated> {
-        self.call(Kind::Write, "create", |store| store.create(request))
+    pass_on! { (by background(Kind::Read))
+        fn open(&self) -> StoreFuture<'_, ()>;
+        fn cut_offs(&self) -> StoreFuture<'_, u64>;
+        fn time(&self) -> StoreFuture<'_, Option<Timestamp>>;
+        fn count(&self, now: Timestamp) -> StoreFuture<'_, Option<u64>>;
     }
 
-    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> StoreFuture<'a, Option<Loaded>> {
-        self.call(Kind::Read, "load", move |store| store.load(key, now))
-    }
-
-    fn update(&self, request: UpdateSession) -> StoreFuture<'_, Cas> {
-        self.call(Kind::Write, "update", |store| store.update(request))
-    }
-
-    fn touch(&self, request: TouchSession) -> StoreFuture<'_, bool> {
-        self.call(Kind::Write, "touch", move |store| store.touch(request))
-    }
-
-    fn rotate(&self, request: RotateSession) -> StoreFuture<'_, Cas> {
-        self.call(Kind::Write, "rotate", |store| store.rotate(request))
-    }
-
-    fn delete<'a>(&'a self, key: &'a SessionKey) -> StoreFuture<'a, bool> {
-        self.call(Kind::Write, "delete", move |store| store.delete(key))
-    }
-
-    fn list<'a>(&'a self, request: ListSessions<'a>) -> StoreFuture<'a, Vec<Summary>> {
-        self.call(Kind::Read, "list", move |store| store.list(request))
-    }
-
-    fn identity<'a>(
-        &'a self,
-        user: &'a str,
-        handle: Handle,
-        now: Timestamp,
-    ) -> StoreFuture<'a, Option<Identity>> {
-        self.call(Kind::Read, "identity", move |store| store.identity(user, handle, now))
-    }
-
-    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> StoreFuture<'a, bool> {
-        self.call(Kind::Write, "delete_by_handle", move |store| {
-            store.delete_by_handle(user, handle)
-        })
-    }
-
-    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> StoreFuture<'a, CutOff> {
-        self.call(Kind::Write, "revoke_user", move |store| store.revoke_user(request))
-    }
-
-    fn revoke_everyone(&self, now: Timestamp) -> StoreFuture<'_, CutOff> {
-        self.call(Kind::Write, "revoke_everyone", move |store| store.revoke_everyone(now))
-    }
-
-    fn cut_offs(&self) -> StoreFuture<'_, u64> {
-        self.background(Kind::Read, SessionStore::cut_offs)
-    }
-
-    fn time(&self) -> StoreFuture<'_, Option<Timestamp>> {
-        self.background(Kind::Read, SessionStore::time)
-    }
-
-    fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize> {
-        self.background(Kind::Write, move |store| SessionStore::purge(store, now, limit))
-    }
-
-    fn count(&self, now: Timestamp) -> StoreFuture<'_, Option<u64>> {
-        self.background(Kind::Read, move |store| SessionStore::count(store, now))
+    pass_on! { (by background(Kind::Write))
+        fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize>;
     }
 
     fn news(&self) -> Option<NewsReader> {
@@ -293,48 +254,27 @@ impl<S: SessionStore> SessionStore for FaultyStore<S> {
 }
 
 impl<S: TokenStore> TokenStore for FaultyStore<S> {
-    fn open(&self) -> StoreFuture<'_, ()> {
-        self.background(Kind::Read, TokenStore::open)
+    pass_on! { (by call(Kind::Read))
+        fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]>;
     }
 
-    fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
-        self.call(Kind::Read, "secret", move |store| TokenStore::secret(store, fresh))
+    pass_on! { (by call(Kind::Write))
+        fn create_family(&self, request: CreateFamily) -> StoreFuture<'_, bool>;
+        fn refresh(&self, request: Refresh) -> StoreFuture<'_, RefreshOutcome>;
+        fn end_family(&self, token: TokenHash) -> StoreFuture<'_, Option<Family>>;
+        fn end_family_by_id(&self, id: [u8; 16]) -> StoreFuture<'_, ()>;
+        fn revoke(&self, revocation: Revocation) -> StoreFuture<'_, Revoked>;
+        fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> StoreFuture<'_, ()>;
+        fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> StoreFuture<'_, Option<Ticket>>;
     }
 
-    fn create_family(&self, request: CreateFamily) -> StoreFuture<'_, bool> {
-        self.call(Kind::Write, "create_family", move |store| store.create_family(request))
+    pass_on! { (by background(Kind::Read))
+        fn open(&self) -> StoreFuture<'_, ()>;
+        fn revocations(&self, since: u64) -> StoreFuture<'_, RevocationBatch>;
     }
 
-    fn refresh(&self, request: Refresh) -> StoreFuture<'_, RefreshOutcome> {
-        self.call(Kind::Write, "refresh", move |store| store.refresh(request))
-    }
-
-    fn end_family(&self, token: TokenHash) -> StoreFuture<'_, Option<Family>> {
-        self.call(Kind::Write, "end_family", move |store| store.end_family(token))
-    }
-
-    fn end_family_by_id(&self, id: [u8; 16]) -> StoreFuture<'_, ()> {
-        self.call(Kind::Write, "end_family_by_id", move |store| store.end_family_by_id(id))
-    }
-
-    fn revoke(&self, revocation: Revocation) -> StoreFuture<'_, Revoked> {
-        self.call(Kind::Write, "revoke", move |store| store.revoke(revocation))
-    }
-
-    fn revocations(&self, since: u64) -> StoreFuture<'_, RevocationBatch> {
-        self.background(Kind::Read, move |store| store.revocations(since))
-    }
-
-    fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> StoreFuture<'_, ()> {
-        self.call(Kind::Write, "put_ticket", move |store| store.put_ticket(hash, ticket))
-    }
-
-    fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> StoreFuture<'_, Option<Ticket>> {
-        self.call(Kind::Write, "take_ticket", move |store| store.take_ticket(hash, now))
-    }
-
-    fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize> {
-        self.background(Kind::Write, move |store| TokenStore::purge(store, now, limit))
+    pass_on! { (by background(Kind::Write))
+        fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize>;
     }
 
     fn news(&self) -> Option<NewsReader> {
@@ -347,20 +287,17 @@ impl<S: TokenStore> TokenStore for FaultyStore<S> {
 }
 
 impl<S: LimitStore> LimitStore for FaultyStore<S> {
-    fn open(&self) -> StoreFuture<'_, ()> {
-        self.background(Kind::Read, LimitStore::open)
+    pass_on! { (by background(Kind::Read))
+        fn open(&self) -> StoreFuture<'_, ()>;
     }
 
-    fn take_rate(&self, request: TakeRate) -> StoreFuture<'_, TakenRate> {
-        self.call(Kind::Write, "take_rate", move |store| store.take_rate(request))
+    pass_on! { (by call(Kind::Write))
+        fn take_rate(&self, request: TakeRate) -> StoreFuture<'_, TakenRate>;
+        fn lease_permits(&self, request: LeasePermits) -> StoreFuture<'_, u32>;
     }
 
-    fn lease_permits(&self, request: LeasePermits) -> StoreFuture<'_, u32> {
-        self.call(Kind::Write, "lease_permits", move |store| store.lease_permits(request))
-    }
-
-    fn purge(&self, limit: usize) -> StoreFuture<'_, usize> {
-        self.background(Kind::Write, move |store| LimitStore::purge(store, limit))
+    pass_on! { (by background(Kind::Write))
+        fn purge(&self, limit: usize) -> StoreFuture<'_, usize>;
     }
 }
 

@@ -14,7 +14,7 @@ use crate::store::{
     Cas, CreateFamily, CreateSession, CutOff, Family, LeasePermits, LimitKey, ListSessions, Loaded,
     MemoryStore, NewsFeed, NewsReader, Refresh, RefreshOutcome, Revocation, RevocationBatch,
     RevokeUser, Revoked, RotateSession, SessionCreated, Summary, TakeRate, TakenRate, Ticket,
-    TokenHash, TouchSession, UpdateSession,
+    TokenHash, TouchSession, UpdateSession, passing::pass_on,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -123,6 +123,12 @@ impl Broken {
 }
 
 impl SessionStore for Broken {
+    pass_on! { (to store)
+        fn list<'a>(&'a self, request: ListSessions<'a>) -> StoreFuture<'a, Vec<Summary>>;
+        fn revoke_everyone(&self, now: Timestamp) -> StoreFuture<'_, CutOff>;
+        fn cut_offs(&self) -> StoreFuture<'_, u64>;
+    }
+
     fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
         SessionStore::secret(&self.store, fresh)
     }
@@ -241,10 +247,6 @@ impl SessionStore for Broken {
         self.store.delete(key)
     }
 
-    fn list<'a>(&'a self, request: ListSessions<'a>) -> StoreFuture<'a, Vec<Summary>> {
-        self.store.list(request)
-    }
-
     fn identity<'a>(
         &'a self,
         user: &'a str,
@@ -312,19 +314,11 @@ impl SessionStore for Broken {
         })
     }
 
-    fn revoke_everyone(&self, now: Timestamp) -> StoreFuture<'_, CutOff> {
-        self.store.revoke_everyone(now)
-    }
-
     fn news(&self) -> Option<NewsReader> {
         if self.has(Fault::EndIsNotTold) {
             return Some(NewsFeed::new().reader());
         }
         SessionStore::news(&self.store)
-    }
-
-    fn cut_offs(&self) -> StoreFuture<'_, u64> {
-        self.store.cut_offs()
     }
 
     fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize> {

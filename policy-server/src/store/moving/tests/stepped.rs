@@ -18,6 +18,7 @@ use policy_core::{
 use crate::store::{
     Cas, CreateSession, CutOff, ListSessions, Loaded, MemoryStore, RevokeUser, RotateSession,
     SessionCreated, SessionStore, StoreError, StoreFuture, Summary, TouchSession, UpdateSession,
+    passing::pass_on,
 };
 
 /// A call is pending once, and is made when it is polled again.
@@ -34,10 +35,11 @@ impl SteppedStore {
         self.failing.store(call, Ordering::Relaxed);
     }
 
-    fn step<'a, T, F>(&'a self, call: impl FnOnce() -> F + Send + 'a) -> StoreFuture<'a, T>
-    where
-        F: Future<Output = Result<T, StoreError>> + Send,
-    {
+    fn step<'a, T: Unpin + Send + 'a>(
+        &'a self,
+        _name: &str,
+        call: impl FnOnce(&'a MemoryStore) -> StoreFuture<'a, T> + Send + 'a,
+    ) -> StoreFuture<'a, T> {
         StoreFuture::new(async move {
             let mut was_polled = false;
             poll_fn(|_| {
@@ -51,7 +53,7 @@ impl SteppedStore {
                 1 => return Err(StoreError::new("the store is away")),
                 more => self.failing.store(more - 1, Ordering::Relaxed),
             }
-            call().await
+            call(&self.store).await
         })
     }
 }
@@ -75,64 +77,28 @@ pub(super) fn run<T>(future: impl Future<Output = T>) -> T {
 }
 
 impl SessionStore for SteppedStore {
-    fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
-        SessionStore::secret(&self.store, fresh)
+    pass_on! { (to store)
+        fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]>;
+        fn cut_offs(&self) -> StoreFuture<'_, u64>;
+        fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize>;
     }
 
-    fn cut_offs(&self) -> StoreFuture<'_, u64> {
-        self.store.cut_offs()
-    }
-
-    fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize> {
-        SessionStore::purge(&self.store, now, limit)
-    }
-
-    fn create(&self, request: CreateSession) -> StoreFuture<'_, SessionCreated> {
-        self.step(move || self.store.create(request))
-    }
-
-    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> StoreFuture<'a, Option<Loaded>> {
-        self.step(move || self.store.load(key, now))
-    }
-
-    fn update(&self, request: UpdateSession) -> StoreFuture<'_, Cas> {
-        self.step(move || self.store.update(request))
-    }
-
-    fn touch(&self, request: TouchSession) -> StoreFuture<'_, bool> {
-        self.step(move || self.store.touch(request))
-    }
-
-    fn rotate(&self, request: RotateSession) -> StoreFuture<'_, Cas> {
-        self.step(move || self.store.rotate(request))
-    }
-
-    fn delete<'a>(&'a self, key: &'a SessionKey) -> StoreFuture<'a, bool> {
-        self.step(move || self.store.delete(key))
-    }
-
-    fn list<'a>(&'a self, request: ListSessions<'a>) -> StoreFuture<'a, Vec<Summary>> {
-        self.step(move || self.store.list(request))
-    }
-
-    fn identity<'a>(
-        &'a self,
-        user: &'a str,
-        handle: Handle,
-        now: Timestamp,
-    ) -> StoreFuture<'a, Option<Identity>> {
-        self.step(move || self.store.identity(user, handle, now))
-    }
-
-    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> StoreFuture<'a, bool> {
-        self.step(move || self.store.delete_by_handle(user, handle))
-    }
-
-    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> StoreFuture<'a, CutOff> {
-        self.step(move || self.store.revoke_user(request))
-    }
-
-    fn revoke_everyone(&self, now: Timestamp) -> StoreFuture<'_, CutOff> {
-        self.step(move || self.store.revoke_everyone(now))
+    pass_on! { (by step())
+        fn create(&self, request: CreateSession) -> StoreFuture<'_, SessionCreated>;
+        fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> StoreFuture<'a, Option<Loaded>>;
+        fn update(&self, request: UpdateSession) -> StoreFuture<'_, Cas>;
+        fn touch(&self, request: TouchSession) -> StoreFuture<'_, bool>;
+        fn rotate(&self, request: RotateSession) -> StoreFuture<'_, Cas>;
+        fn delete<'a>(&'a self, key: &'a SessionKey) -> StoreFuture<'a, bool>;
+        fn list<'a>(&'a self, request: ListSessions<'a>) -> StoreFuture<'a, Vec<Summary>>;
+        fn identity<'a>(
+            &'a self,
+            user: &'a str,
+            handle: Handle,
+            now: Timestamp
+        ) -> StoreFuture<'a, Option<Identity>>;
+        fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> StoreFuture<'a, bool>;
+        fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> StoreFuture<'a, CutOff>;
+        fn revoke_everyone(&self, now: Timestamp) -> StoreFuture<'_, CutOff>;
     }
 }

@@ -1,0 +1,23 @@
+//! Calls of a store that another one makes.
+
+/// Implements calls by those of another store: `(to store)` makes them at that field, and
+/// `(by pass(first))` gives a method its arguments, the name of the call, and a function that makes it.
+macro_rules! pass_on {
+    (@ (to $store:ident) $self:ident $call:ident($($argument:ident)*)) => {
+        $self.$store.$call($($argument),*)
+    };
+    (@ (by $pass:ident($($first:expr),*)) $self:ident $call:ident($($argument:ident)*)) => {
+        $self.$pass($($first,)* stringify!($call), move |store| store.$call($($argument),*))
+    };
+    ($how:tt $(
+        fn $call:ident$(<$of_call:lifetime>)?(
+            &$($of_self:lifetime)? $self:ident $(, $argument:ident: $type:ty)*
+        ) -> $result:ty;
+    )*) => {$(
+        fn $call$(<$of_call>)?(&$($of_self)? $self $(, $argument: $type)*) -> $result {
+            $crate::store::passing::pass_on!(@ $how $self $call($($argument)*))
+        }
+    )*};
+}
+
+pub(crate) use pass_on;
