@@ -174,6 +174,16 @@ async fn at_once<T: Send + 'static>(calls: Vec<Call<T>>) -> Vec<T> {
     results
 }
 
+/// The results of a call of each racer, which gets the store and the number of the racer.
+async fn race<S, T, F>(store: &Arc<S>, call: impl Fn(Arc<S>, u32) -> F) -> Vec<T>
+where
+    T: Send + 'static,
+    F: Future<Output = T> + Send + 'static,
+{
+    let call = |racer| -> Call<T> { Box::pin(call(Arc::clone(store), racer)) };
+    at_once((0..RACERS).map(call).collect()).await
+}
+
 /// A millisecond without a call. The runtime may have no timers.
 async fn pause() {
     let _ = spawn_blocking(|| thread::sleep(Duration::from_millis(1))).await;

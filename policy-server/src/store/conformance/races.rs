@@ -6,7 +6,7 @@ use policy_core::session::SessionKey;
 
 use super::{
     Call, NOW, RACERS, ROUNDS, SessionStore, answer, at, at_once, create, handle, key, lives,
-    load_record, open_store, record, rule,
+    load_record, open_store, race, record, rule,
 };
 use crate::store::{
     Cas, CreateSession, Limit, LimitPolicy, ListSessions, RevokeUser, RotateSession,
@@ -33,14 +33,11 @@ fn keys<const N: usize>(round: u32) -> [SessionKey; N] {
 async fn creations<S: SessionStore>(store: &Arc<S>) {
     for round in 0..ROUNDS {
         let [new] = keys(round);
-        let call = |number| -> Call<SessionCreated> {
-            let store = Arc::clone(store);
+        let results = race(store, |store, number| async move {
             let record = record(number, Some("ada"));
-            Box::pin(
-                async move { answer(store.create(CreateSession::new(new, record, NOW))).await },
-            )
-        };
-        let results = at_once((0..RACERS).map(call).collect()).await;
+            answer(store.create(CreateSession::new(new, record, NOW))).await
+        })
+        .await;
         let done = results.iter().filter(|result| **result != SessionCreated::KeyTaken).count();
         rule(done == 1, "of concurrent `create` calls with one key, one succeeds");
     }
@@ -54,15 +51,12 @@ async fn merges<S: SessionStore>(store: &Arc<S>) {
     let mut counter = record(1, Some("ada"));
     counter.data = Box::from(0_u64.to_le_bytes());
     let key = create(&**store, 1, counter).await;
-    let call = |_| -> Call<()> {
-        let store = Arc::clone(store);
-        Box::pin(async move {
-            for _ in 0..EACH {
-                count_up(&*store, &key).await;
-            }
-        })
-    };
-    at_once((0..RACERS).map(call).collect()).await;
+    race(store, |store, _| async move {
+        for _ in 0..EACH {
+            count_up(&*store, &key).await;
+        }
+    })
+    .await;
     let total = u64::from(RACERS) * EACH;
     let counter = load_record(&**store, &key, NOW).await;
     rule(
@@ -95,20 +89,16 @@ async fn resurrection<S: SessionStore>(store: &Arc<S>) {
     for round in 0..ROUNDS {
         let [key] = keys(round);
         answer(store.create(CreateSession::new(key, record(round, Some("ada")), NOW))).await;
-        let call = |number| -> Call<()> {
-            let store = Arc::clone(store);
-            Box::pin(async move {
-                match number % 4 {
-                    0 => drop(answer(store.delete(&key)).await),
-                    1 => drop(answer(store.touch(TouchSession::new(key, at(1000), at(5)))).await),
-                    _ => drop(
-                        answer(store.update(UpdateSession::new(key, 1, Box::from(*b"1"), NOW)))
-                            .await,
-                    ),
-                }
-            })
-        };
-        at_once((0..RACERS).map(call).collect()).await;
+        race(store, |store, number| async move {
+            match number % 4 {
+                0 => drop(answer(store.delete(&key)).await),
+                1 => drop(answer(store.touch(TouchSession::new(key, at(1000), at(5)))).await),
+                _ => drop(
+                    answer(store.update(UpdateSession::new(key, 1, Box::from(*b"1"), NOW))).await,
+                ),
+            }
+        })
+        .await;
         rule(!lives(&**store, &key).await, "a session deleted during writes is dead");
     }
     rule(
@@ -169,15 +159,11 @@ async fn rotation_and_deletion<S: SessionStore>(store: &Arc<S>) {
 async fn limit<S: SessionStore>(make: &impl Fn() -> S, policy: LimitPolicy) {
     const MOST: u32 = 3;
     let store = open_store(make).await;
-    let call = |number: u32| -> Call<SessionCreated> {
-        let (store, limit) = (Arc::clone(&store), Limit { sessions: MOST, policy });
-        let record = record(number, Some("ada"));
-        let key = key(number);
-        Box::pin(async move {
-            answer(store.create(CreateSession::new(key, record, NOW).limit(Some(limit)))).await
-        })
-    };
-    let results = at_once((1..=RACERS).map(call).collect()).await;
+    let results = race(&store, |store, number| async move {
+        let create = CreateSession::new(key(number), record(number, Some("ada")), NOW);
+        answer(store.create(create.limit(Limit { sessions: MOST, policy }))).await
+    })
+    .await;
     let listed = answer(store.list(ListSessions::new("ada", 100, NOW))).await;
     rule(listed.len() == MOST as usize, "a limit holds for concurrent logins");
     let mut evicted = HashSet::new();

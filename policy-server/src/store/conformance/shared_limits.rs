@@ -8,7 +8,7 @@ use std::{
 
 use policy_core::limits::{Account, Rate};
 
-use super::{Call, LimitStore, RACERS, ROUNDS, answer, at_once, pause, rule};
+use super::{LimitStore, ROUNDS, answer, pause, race, rule};
 use crate::store::{LeasePermits, LimitKey, TakeRate};
 
 pub(super) async fn run<S: LimitStore>(make: &impl Fn() -> S) {
@@ -62,17 +62,14 @@ async fn accounts<S: LimitStore>(store: &S) {
 
 async fn racers<S: LimitStore>(store: &Arc<S>) {
     let rate = Rate::new(10, LONG);
-    let call = |_| -> Call<u32> {
-        let store = Arc::clone(store);
-        Box::pin(async move {
-            let mut granted = 0;
-            for _ in 0..3 {
-                granted += answer(store.take_rate(TakeRate::new(name(1), rate, 2))).await.granted;
-            }
-            granted
-        })
-    };
-    let granted: u32 = at_once((0..RACERS).map(call).collect()).await.into_iter().sum();
+    let granted = race(store, |store, _| async move {
+        let mut granted = 0;
+        for _ in 0..3 {
+            granted += answer(store.take_rate(TakeRate::new(name(1), rate, 2))).await.granted;
+        }
+        granted
+    });
+    let granted: u32 = granted.await.into_iter().sum();
     rule(granted <= 10, "a rate holds for concurrent requests");
     rule(granted == 10, "the whole rate is granted");
     answer(store.purge(100)).await;
@@ -102,13 +99,12 @@ async fn permits<S: LimitStore>(store: &S) {
 
 async fn holders<S: LimitStore>(store: &Arc<S>) {
     for round in 0..ROUNDS {
-        let call = |racer: u32| -> Call<u32> {
-            let store = Arc::clone(store);
+        let held = race(store, |store, racer| async move {
             let instance = u128::from(racer).to_be_bytes();
             let request = LeasePermits::new(name(round), 10, instance, 3, LONG);
-            Box::pin(async move { answer(store.lease_permits(request)).await })
-        };
-        let held: u32 = at_once((0..RACERS).map(call).collect()).await.into_iter().sum();
+            answer(store.lease_permits(request)).await
+        });
+        let held: u32 = held.await.into_iter().sum();
         rule(held <= 10, "permits are bounded for concurrent instances");
         rule(held == 10, "no permit is lost");
     }

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use super::{
-    Call, NOW, RACERS, ROUNDS, TokenStore, answer, at, at_once, handle, identity, rule,
+    Call, NOW, RACERS, ROUNDS, TokenStore, answer, at, at_once, handle, identity, race, rule,
     tokens::{hash, open_store},
 };
 use crate::store::{Revocation, RevocationBatch, Ticket};
@@ -52,11 +52,10 @@ async fn tickets<S: TokenStore>(store: &S) {
 async fn takers<S: TokenStore>(store: &Arc<S>) {
     for round in 1..=ROUNDS {
         answer(store.put_ticket(hash(round), ticket())).await;
-        let call = |_| -> Call<bool> {
-            let store = Arc::clone(store);
-            Box::pin(async move { answer(store.take_ticket(hash(round), NOW)).await.is_some() })
-        };
-        let taken = at_once((0..RACERS).map(call).collect()).await;
+        let taken = race(store, |store, _| async move {
+            answer(store.take_ticket(hash(round), NOW)).await.is_some()
+        })
+        .await;
         let taken = taken.into_iter().filter(|taken| *taken).count();
         rule(taken == 1, "of concurrent `take_ticket` calls, one gets the ticket");
     }

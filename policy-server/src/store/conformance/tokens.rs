@@ -4,7 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use policy_core::time::Timestamp;
 
-use super::{Call, NOW, RACERS, ROUNDS, TokenStore, answer, at, at_once, identity, key, rule};
+use super::{
+    Call, NOW, RACERS, ROUNDS, TokenStore, answer, at, at_once, identity, key, race, rule,
+};
 use crate::store::{CreateFamily, Family, Refresh, RefreshOutcome, Revocation, TokenHash};
 
 /// How long a used token still yields its successor.
@@ -320,11 +322,8 @@ async fn refreshes<S: TokenStore>(store: &Arc<S>) {
     for round in 1..=ROUNDS {
         let token = 10 * round;
         begin(&**store, family(round as u8, "ada"), token).await;
-        let call = |_| -> Call<RefreshOutcome> {
-            let store = Arc::clone(store);
-            Box::pin(async move { refresh(&*store, token, NOW).await })
-        };
-        let results = at_once((0..RACERS).map(call).collect()).await;
+        let call = |store: Arc<S>, _| async move { refresh(&*store, token, NOW).await };
+        let results = race(store, call).await;
         let is_done = |result: &&RefreshOutcome| matches!(result, RefreshOutcome::Done(_));
         let is_again = |result: &&RefreshOutcome| matches!(result, RefreshOutcome::Again { .. });
         let done = results.iter().filter(is_done).count();
@@ -343,11 +342,8 @@ async fn reuses<S: TokenStore>(store: &Arc<S>) {
         let token = 10 * round;
         begin(&**store, family(round as u8, "ada"), token).await;
         refresh(&**store, token, NOW).await;
-        let call = |_| -> Call<RefreshOutcome> {
-            let store = Arc::clone(store);
-            Box::pin(async move { refresh(&*store, token, at(50)).await })
-        };
-        let results = at_once((0..RACERS).map(call).collect()).await;
+        let call = |store: Arc<S>, _| async move { refresh(&*store, token, at(50)).await };
+        let results = race(store, call).await;
         let reused =
             results.iter().filter(|result| matches!(result, RefreshOutcome::Reused(_))).count();
         rule(reused == 1, "one call reports a reuse and ends the family");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Call, RACERS, ROUNDS, answer, at_once, news::hears, rule};
+use super::{ROUNDS, answer, news::hears, race, rule};
 use crate::store::{News, StoredValue, ValueStore};
 
 pub(super) async fn run<S: ValueStore>(make: &impl Fn() -> S) {
@@ -44,13 +44,10 @@ async fn versions<S: ValueStore>(store: &S) {
 async fn changes_at_once<S: ValueStore>(store: &Arc<S>) {
     for round in 0..ROUNDS {
         let expected = u64::from(round);
-        let call = |racer| -> Call<bool> {
-            let store = Arc::clone(store);
-            Box::pin(async move {
-                answer(store.set_value("counted", expected, [racer as u8].into())).await
-            })
-        };
-        let done = at_once((0..RACERS).map(call).collect()).await;
+        let done = race(store, |store, racer| async move {
+            answer(store.set_value("counted", expected, [racer as u8].into())).await
+        })
+        .await;
         rule(
             done.iter().filter(|done| **done).count() == 1,
             "of concurrent `set_value` calls at one version, one succeeds",
