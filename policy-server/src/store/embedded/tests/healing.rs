@@ -6,14 +6,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use policy_core::session::{Handle, Identity, SessionKey};
+use policy_core::session::{Handle, Identity};
 
 use super::{
     super::{
         EmbeddedStore,
         crash::{Disk, Survive, Trouble, open},
     },
-    NOW, record,
+    NOW, key, record,
 };
 use crate::store::{
     Cas, CreateSession, ListSessions, Revocation, RevokeUser, SessionCreated, SessionStore,
@@ -81,10 +81,6 @@ struct World {
     is_failing: bool,
     premises: Premises,
     log: Vec<String>,
-}
-
-fn key(number: u8) -> SessionKey {
-    SessionKey([number; 32])
 }
 
 fn token(number: u8) -> Revocation {

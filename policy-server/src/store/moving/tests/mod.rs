@@ -16,8 +16,8 @@ use super::{Moving, Phase};
 use crate::{
     base::clock::Random,
     store::{
-        Cas, CreateSession, Limit, LimitPolicy, ListSessions, MemoryStore, News, RevokeUser,
-        RotateSession, SessionCreated, SessionStore, conformance,
+        Cas, CreateSession, MemoryStore, News, RevokeUser, RotateSession, SessionCreated,
+        SessionStore, conformance,
     },
 };
 
@@ -57,15 +57,10 @@ fn moving<S: SessionStore + Clone>(first: &S, other: &S, phase: Phase) -> Moving
     Moving::new(Arc::new(first.clone()), Arc::new(other.clone()), phase, Random::system())
 }
 
-async fn begin(
-    store: &impl SessionStore,
-    number: u64,
-    user: Option<&str>,
-    limit: Option<Limit>,
-) -> SessionCreated {
+async fn begin(store: &impl SessionStore, number: u64, user: Option<&str>) {
     // The later ones have higher numbers.
-    let record = record(number, user, at(number));
-    store.create(CreateSession::new(key(number), record, NOW).limit(limit)).await.unwrap()
+    let create = CreateSession::new(key(number), record(number, user, at(number)), NOW);
+    assert_eq!(store.create(create).await.unwrap(), SessionCreated::Done { evicted: vec![] });
 }
 
 async fn lives(store: &impl SessionStore, number: u64) -> bool {
@@ -102,37 +97,10 @@ async fn a_new_store_with_a_secret_of_its_own_is_refused() {
 }
 
 #[tokio::test]
-async fn a_limit_counts_the_sessions_of_both_stores_and_ends_the_oldest() {
-    let (old, new) = (MemoryStore::new(), MemoryStore::new());
-    for number in [1, 2] {
-        begin(&old, number, Some("ada"), None).await;
-    }
-    let store = moving(&new, &old, Phase::From);
-    let deny = Some(Limit::new(3, LimitPolicy::Deny));
-    assert_eq!(begin(&store, 3, Some("ada"), deny).await, SessionCreated::Done { evicted: vec![] });
-    assert_eq!(begin(&store, 4, Some("ada"), deny).await, SessionCreated::LimitReached);
-    let evict = Some(Limit::new(3, LimitPolicy::EvictOldest));
-    let oldest = record(1, None, NOW).handle;
-    assert_eq!(
-        begin(&store, 4, Some("ada"), evict).await,
-        SessionCreated::Done { evicted: vec![oldest] }
-    );
-    assert_eq!([lives(&store, 1).await, lives(&store, 2).await], [false, true]);
-    // Sessions of the new store end too, once none is older.
-    let evict = Some(Limit::new(1, LimitPolicy::EvictOldest));
-    begin(&store, 5, Some("ada"), evict).await;
-    let left = store.list(ListSessions::new("ada", 10, NOW)).await.unwrap();
-    assert_eq!(
-        left.iter().map(|one| one.handle).collect::<Vec<_>>(),
-        [record(5, None, NOW).handle]
-    );
-}
-
-#[tokio::test]
 async fn news_of_both_stores_are_delivered() {
     let (old, new) = (MemoryStore::new(), MemoryStore::new());
-    begin(&old, 1, Some("ada"), None).await;
-    begin(&new, 2, Some("ada"), None).await;
+    begin(&old, 1, Some("ada")).await;
+    begin(&new, 2, Some("ada")).await;
     let mut news = moving(&new, &old, Phase::From).news().unwrap();
     for (store, number) in [(&old, 1), (&new, 2)] {
         store.delete(&key(number)).await.unwrap();
@@ -144,7 +112,7 @@ async fn news_of_both_stores_are_delivered() {
 #[tokio::test]
 async fn a_session_moves_with_any_number_in_the_old_store() {
     let (old, new) = (MemoryStore::new(), MemoryStore::new());
-    begin(&old, 1, Some("ada"), None).await;
+    begin(&old, 1, Some("ada")).await;
     for _ in 0..5 {
         old.revoke_user(RevokeUser::new("ada", NOW).keep(Some(key(1)))).await.unwrap();
     }
@@ -162,7 +130,7 @@ async fn a_session_moves_with_any_number_in_the_old_store() {
 #[tokio::test]
 async fn a_move_sends_no_news() {
     let (old, new) = (MemoryStore::new(), MemoryStore::new());
-    begin(&old, 1, Some("ada"), None).await;
+    begin(&old, 1, Some("ada")).await;
     let store = moving(&new, &old, Phase::From);
     let mut news = store.news().unwrap();
     orders::elevate(&store, 0).await.unwrap();
@@ -180,7 +148,7 @@ async fn a_move_sends_no_news() {
 #[tokio::test]
 async fn a_session_that_ends_by_a_move_is_told() {
     let (old, new) = (MemoryStore::new(), MemoryStore::new());
-    begin(&old, 1, Some("ada"), None).await;
+    begin(&old, 1, Some("ada")).await;
     let store = moving(&new, &old, Phase::From);
     let mut news = store.news().unwrap();
     let handle = record(1, None, NOW).handle;
@@ -194,8 +162,8 @@ async fn a_session_that_ends_by_a_move_is_told() {
 async fn counts_and_purges_cover_both_stores() {
     let (old, new) = (MemoryStore::new(), MemoryStore::new());
     for number in 1..=3 {
-        begin(&old, number, Some("ada"), None).await;
-        begin(&new, 10 + number, None, None).await;
+        begin(&old, number, Some("ada")).await;
+        begin(&new, 10 + number, None).await;
     }
     let store = moving(&new, &old, Phase::From);
     assert_eq!(store.count(NOW).await.unwrap(), Some(6));

@@ -49,7 +49,7 @@ struct Stores {
 impl Stores {
     fn new() -> Self {
         let (old, new) = (SteppedStore::default(), SteppedStore::default());
-        run(begin(&old, OLD, Some("ada"), None));
+        run(begin(&old, OLD, Some("ada")));
         let mover = moving(&new, &old, Phase::From);
         Self { old, new, mover }
     }
