@@ -40,6 +40,14 @@ mod instances {
     }
 }
 
+/// The shared server, and the URL and the name of a schema on it.
+async fn empty_schema() -> (&'static Postgres, String, String) {
+    let server = Postgres::shared().await;
+    let url = server.schema();
+    let schema = url.split_once("schema=").unwrap().1.to_owned();
+    (server, url, schema)
+}
+
 tests_on! { server = Postgres::shared().await, "needs PostgreSQL: `cargo xtask test` runs it";
     #[test] fn clocks_that_are_wrong_by_an_hour_end_no_session
         => crate::instances::clocks_that_are_wrong_by_an_hour_end_no_session(&server.schema());
@@ -54,9 +62,7 @@ tests_on! { server = Postgres::shared().await, "needs PostgreSQL: `cargo xtask t
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn forged_news_end_no_stream() {
-    let server = Postgres::shared().await;
-    let store = server.schema();
-    let (_, schema) = store.split_once("schema=").expect("a schema");
+    let (server, store, schema) = empty_schema().await;
     let client = server.client().await;
     let forge = async |news: &str| {
         let notify = format!("NOTIFY \"policy:{schema}\", '{news}'");
@@ -99,13 +105,11 @@ async fn histories_of_clients_are_linearizable() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn few_sessions_are_counted_and_many_are_estimated() {
-    let server = Postgres::shared().await;
-    let url = server.schema();
+    let (server, url, schema) = empty_schema().await;
     let store = PostgresStore::new(&*url);
     SessionStore::open(&store).await.unwrap();
     create(&store, 1000, record(0, Some("ada"))).await;
     assert_eq!(store.count(NOW).await.unwrap(), Some(1));
-    let schema = url.split_once("schema=").unwrap().1;
     let many = format!(
         "UPDATE pg_class SET reltuples = 5000000 WHERE oid = '{schema}.sessions'::regclass"
     );
@@ -118,15 +122,13 @@ async fn few_sessions_are_counted_and_many_are_estimated() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn anonymous_sessions_are_bounded_whichever_instance_began_them() {
-    let server = Postgres::shared().await;
-    let url = server.schema();
+    let (server, url, schema) = empty_schema().await;
     let make = || PostgresStore::new(&*url).anonymous_limit(AnonymousLimit::new(200, 1000));
     let stores = [make(), make()];
     for store in &stores {
         SessionStore::open(store).await.unwrap();
     }
     let client = server.client().await;
-    let schema = url.split_once("schema=").unwrap().1;
     let question =
         format!("SELECT count(*), coalesce(sum(length(data)), 0)::bigint FROM {schema}.sessions");
     let count = async || {
@@ -164,9 +166,7 @@ async fn anonymous_sessions_are_bounded_whichever_instance_began_them() {
 async fn sessions_that_are_loaded_at_the_same_time_share_a_statement() {
     const LOADS: u64 = 300;
     const SESSIONS: u64 = 100;
-    let server = Postgres::shared().await;
-    let url = server.schema();
-    let schema = url.split_once("schema=").unwrap().1;
+    let (server, url, schema) = empty_schema().await;
     let store = Arc::new(PostgresStore::new(&*url));
     SessionStore::open(&*store).await.unwrap();
     for number in 0..SESSIONS {
@@ -226,9 +226,7 @@ async fn sessions_that_are_loaded_at_the_same_time_share_a_statement() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn a_cut_off_of_everyone_writes_no_family() {
-    let server = Postgres::shared().await;
-    let url = server.schema();
-    let schema = url.split_once("schema=").unwrap().1;
+    let (server, url, schema) = empty_schema().await;
     let store = PostgresStore::new(&*url);
     TokenStore::open(&store).await.unwrap();
     let later = NOW.after(Duration::from_secs(60));
@@ -249,9 +247,7 @@ async fn a_cut_off_of_everyone_writes_no_family() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn dead_sessions_of_a_large_table_go_part_by_part() {
-    let server = Postgres::shared().await;
-    let url = server.schema();
-    let schema = url.split_once("schema=").unwrap().1;
+    let (server, url, schema) = empty_schema().await;
     let store = PostgresStore::new(&*url);
     SessionStore::open(&store).await.unwrap();
     create(&store, 1000, record(0, Some("ada"))).await;

@@ -38,9 +38,7 @@ async fn a_full_disk_loses_nothing_that_was_acknowledged() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn a_foreign_lock_blocks_only_calls_that_need_it() {
-    let server = Postgres::shared().await;
-    let url = server.schema();
-    let schema = url.split_once("schema=").unwrap().1;
+    let (server, url, schema) = empty_schema().await;
     let instance = Instance::start(&url).await;
     let (ada, eve) = (instance.login("ada").await, instance.login("eve").await);
     let client = server.client().await;
@@ -64,9 +62,7 @@ async fn a_foreign_lock_blocks_only_calls_that_need_it() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn a_trim_that_fails_fails_no_change_and_is_repeated() {
-    let server = Postgres::shared().await;
-    let url = server.schema();
-    let schema = url.split_once("schema=").unwrap().1;
+    let (server, url, schema) = empty_schema().await;
     let limit = AnonymousLimit::new(100_000, 200);
     let store = PostgresStore::new(&*url).anonymous_limit(limit);
     SessionStore::open(&store).await.unwrap();

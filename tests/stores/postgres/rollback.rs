@@ -8,7 +8,7 @@ use policy_tests::{
     relay::{Network, Relay},
 };
 
-use super::PostgresStore;
+use super::{PostgresStore, empty_schema};
 use crate::{
     limits::{
         a_client_gets_one_burst_more_from_all_instances, limits_continue_from_the_older_state,
@@ -170,9 +170,7 @@ async fn a_number_lost_by_a_standby_is_not_mistaken_for_a_later_one() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn rows_of_processes_that_are_gone_are_removed() {
-    let server = Postgres::shared().await;
-    let url = server.schema();
-    let schema = url.split_once("schema=").unwrap().1;
+    let (server, url, schema) = empty_schema().await;
     let pass_days = async |days| {
         let pass = format!("UPDATE {schema}.marks SET used = used - interval '{days} days'");
         server.sql(&pass).await;

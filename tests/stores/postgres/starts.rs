@@ -30,12 +30,10 @@ async fn url_errors_do_not_contain_the_password() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn a_schema_of_a_newer_release_is_refused_and_left_alone() {
-    let server = Postgres::shared().await;
-    let url = server.schema();
-    let schema = url.split_once("schema=").unwrap().1;
+    let (server, url, schema) = empty_schema().await;
     Instance::start(&url).await;
     server.sql(&format!("UPDATE {schema}.meta SET version = version + 900")).await;
-    says(&start_error(&url).await, &[schema, "version 9", "start the newer release"]);
+    says(&start_error(&url).await, &[&schema, "version 9", "start the newer release"]);
     server.sql(&format!("UPDATE {schema}.meta SET version = version - 900")).await;
     Instance::start(&url).await;
 }
@@ -44,9 +42,7 @@ async fn a_schema_of_a_newer_release_is_refused_and_left_alone() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn an_older_schema_is_migrated_once_with_all_that_is_in_it() {
-    let server = Postgres::shared().await;
-    let url = server.schema();
-    let schema = url.split_once("schema=").unwrap().1;
+    let (server, url, schema) = empty_schema().await;
     let instance = Instance::start(&url).await;
     let ada = instance.login("ada").await;
     let later = concat!(
@@ -71,7 +67,7 @@ async fn an_older_schema_is_migrated_once_with_all_that_is_in_it() {
         DROP TABLE {schema}.marks;
         ALTER TABLE {schema}.numbers DROP COLUMN cut_off_era, DROP COLUMN revocation_era;
         {}",
-        without_later_columns(schema)
+        without_later_columns(&schema)
     );
     server.sql(&marked).await;
     server.sql(&format!("UPDATE {schema}.meta SET version = 1")).await;
@@ -97,14 +93,12 @@ fn without_later_columns(schema: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn rows_of_a_release_without_tenants_are_read() {
-    let server = Postgres::shared().await;
-    let url = server.schema();
-    let schema = url.split_once("schema=").unwrap().1;
+    let (server, url, schema) = empty_schema().await;
     write_without_tenant(&PostgresStore::new(&*url)).await;
     let version_8 = format!(
         "DROP FUNCTION {schema}.revoke_user(text, bytea, text[], text[], text, bigint, bigint, bigint);
         {} UPDATE {schema}.meta SET version = 8",
-        without_later_columns(schema)
+        without_later_columns(&schema)
     );
     server.sql(&version_8).await;
     read_without_tenant(&PostgresStore::new(&*url)).await;
