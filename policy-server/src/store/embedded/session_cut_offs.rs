@@ -9,7 +9,7 @@ use redb::{ReadableTable, TableDefinition};
 
 use super::{
     codec::Row,
-    session_rows::{living, stored_head, stored_record},
+    session_rows::{living, stored_head},
     session_tables::SessionTables,
     writer::Effect,
 };
@@ -93,7 +93,7 @@ impl SessionTables<'_> {
         }
         let mut ended = 0;
         for key in owned {
-            match stored_record(&self.sessions.rows, &key)? {
+            match stored_head(&self.sessions.rows, &key)? {
                 Some(record) => {
                     self.remove(&key, &record)?;
                     ended += u64::from(!record.is_expired(now));

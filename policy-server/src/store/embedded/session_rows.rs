@@ -25,14 +25,6 @@ pub(super) const SUCCESSORS: TableDefinition<'_, &[u8; 32], &[u8]> =
 /// The most rotations with overlapping graces that a lookup follows from a replaced key.
 const MAX_SUCCESSIONS: usize = 8;
 
-/// The session under this key, dead or alive; `None` if its row cannot be read.
-pub(super) fn stored_record(
-    sessions: &impl ReadableTable<&'static [u8; 32], &'static [u8]>,
-    key: &SessionKey,
-) -> Result<Option<Record>, redb::Error> {
-    Ok(sessions.get(&key.0)?.and_then(|row| Record::decode(row.value())))
-}
-
 /// The session under this key, unless it is past a deadline.
 ///
 /// No epoch is compared: a user's epoch increases in the transaction that removes the sessions of
@@ -42,7 +34,8 @@ pub(super) fn living(
     key: &SessionKey,
     now: Timestamp,
 ) -> Result<Option<Record>, redb::Error> {
-    Ok(stored_record(sessions, key)?.filter(|record| !record.is_expired(now)))
+    let record = sessions.get(&key.0)?.and_then(|row| Record::decode(row.value()));
+    Ok(record.filter(|record| !record.is_expired(now)))
 }
 
 /// As [`living`], without the values of the session.
@@ -54,7 +47,7 @@ pub(super) fn living_head(
     Ok(stored_head(sessions, key)?.filter(|record| !record.is_expired(now)))
 }
 
-/// As [`stored_record`], without the values of the session.
+/// The session under this key without its values, dead or alive; `None` if its row cannot be read.
 pub(super) fn stored_head(
     sessions: &impl ReadableTable<&'static [u8; 32], &'static [u8]>,
     key: &SessionKey,
