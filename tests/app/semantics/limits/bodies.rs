@@ -132,7 +132,9 @@ async fn a_body_without_a_length_is_cut_at_its_limit() {
         let response = connection.response().await;
         assert_eq!(code(&response), (413, "request.body-too-large".to_owned()), "{path}");
         assert_eq!(response.sharing(), SHARED, "{path}");
+        assert_eq!(connection.rest().await, b"", "{path}");
     }
+    assert_eq!(server.panics(), 0);
 }
 
 /// What exceeds the limit is not buffered either: the sender runs into a closed window or
