@@ -29,40 +29,6 @@ fn build_request(method: &str, path: &str, fields: &[(&str, &str)]) -> Request<(
 }
 
 #[tokio::test]
-async fn http2_is_served_with_prior_knowledge() {
-    let server = Running::start(app()).await;
-    let (mut client, _connection) = connect(&server).await;
-    let of_get = send(&mut client, get("/hello"), "").await;
-    assert_eq!((of_get.status, of_get.text()), (200, "hello"));
-    assert_eq!(of_get.sharing(), SHARING);
-    // The same as over HTTP/1.1.
-    assert_eq!(server.response(super::get("/hello")).await.lines(), of_get.lines());
-
-    let head = build_request("HEAD", "/hello", &[("origin", "https://shop.example")]);
-    let of_head = send(&mut client, head, "").await;
-    assert_eq!((of_head.lines(), &*of_head.body), (of_get.lines(), &b""[..]));
-
-    let posted = build_request("POST", "/orders", &[("content-type", "application/json")]);
-    let posted = send(&mut client, posted, "{\"lamps\":3}").await;
-    assert_eq!((posted.status, posted.text()), (201, "3"));
-}
-
-#[tokio::test]
-async fn http2_has_preflights() {
-    let server = Running::start(app()).await;
-    let (mut client, _connection) = connect(&server).await;
-    let method = ("access-control-request-method", "DELETE");
-    let granted = build_request("OPTIONS", "/hello", &[("origin", "https://shop.example"), method]);
-    let granted = send(&mut client, granted, "").await;
-    assert_eq!(granted.status, 204);
-    assert_eq!(granted.header("access-control-allow-methods"), Some("DELETE,GET,HEAD"));
-    let refused = build_request("OPTIONS", "/hello", &[("origin", "https://evil.example"), method]);
-    let refused = send(&mut client, refused, "").await;
-    assert_eq!(refused.problem(), (403, "cors.origin-not-granted".to_owned()));
-    assert_eq!(refused.sharing(), [""; 0]);
-}
-
-#[tokio::test]
 async fn http2_carries_the_policy_on_responses_of_every_class() {
     let server = Running::start(app().policies(
         Policies::new().limits(Limits::NONE.timeout(Duration::from_millis(200)).body(100)),

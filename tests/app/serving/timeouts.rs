@@ -123,25 +123,6 @@ async fn timeouts_close_a_connection_whose_client_stops_reading() {
     }
 }
 
-/// An HTTP/2 client stops the server by its windows, not by the socket.
-#[tokio::test]
-async fn timeouts_close_a_connection_whose_client_opens_no_window() {
-    let time = StoppedTime::begin();
-    for path in ["/large", "/large-stream"] {
-        for window in [0, 65_535] {
-            let settings = idle_after(SHORT).max_connections(1);
-            let server = Running::start(app().settings(settings)).await;
-            let (mut client, _connection) = http2::connect_with(&server, window).await;
-            let (response, _sending) = client.send_request(http2::get(path), true).unwrap();
-            let response = soon(response).await.unwrap();
-            assert_eq!(response.status(), 200);
-            let mut next = server.connect().await;
-            next.send(get("/hello")).await;
-            assert_eq!(time.until(next.head()).await.status, 200);
-        }
-    }
-}
-
 /// A response of known length whose body arrives slowly, as from an upstream.
 struct Relayed(Option<Pin<Box<dyn Future<Output = ()> + Send>>>);
 
@@ -186,14 +167,4 @@ async fn timeouts_do_not_close_a_connection_whose_response_comes_slowly() {
     gate.add_permits(1);
     assert_eq!(connection.exactly(7).await, b"relayed");
     assert_eq!(connection.response().await.text(), "hello");
-}
-
-#[tokio::test]
-async fn timeouts_close_an_idle_connection_of_http_2() {
-    let time = StoppedTime::begin();
-    let server = Running::start(app().settings(idle_after(SHORT))).await;
-    let (mut client, connection) = http2::connect(&server).await;
-    assert_eq!(http2::send(&mut client, http2::get("/hello"), "").await.status, 200);
-    // The connection may end with or without GOAWAY.
-    let _ = time.until(connection).await;
 }

@@ -51,13 +51,15 @@ async fn windows_are_announced_with_the_other_limits() {
 async fn windows_that_never_open_do_not_hold_a_connection() {
     let time = StoppedTime::begin();
     let server = impatient().await;
-    let mut raw = Raw::open_with(server.address, &[(4, 0)]).await;
-    for stream in 0..50 {
-        let path = if stream % 2 == 0 { "/large" } else { "/stream" };
-        raw.send(get(2 * stream + 1, path)).await;
+    for window in [0, 65_535] {
+        let mut raw = Raw::open_with(server.address, &[(4, window)]).await;
+        for stream in 0..50 {
+            let path = if stream % 2 == 0 { "/large" } else { "/stream" };
+            raw.send(get(2 * stream + 1, path)).await;
+        }
+        // A PING does not prolong the wait.
+        until_closed(&time, &mut raw, &frame(PING, 0, 0, &[1; 8])).await;
     }
-    // A PING does not prolong the wait.
-    until_closed(&time, &mut raw, &frame(PING, 0, 0, &[1; 8])).await;
     assert_serving(&server).await;
 }
 
@@ -76,6 +78,8 @@ async fn frames_without_requests_do_not_keep_a_connection_open() {
     let time = StoppedTime::begin();
     let server = impatient().await;
     let mut raw = Raw::open(server.address).await;
+    raw.send(get(1, "/hello")).await;
+    assert_eq!(raw.response(1).await, Ok((200, "hello".to_owned())));
     until_closed(&time, &mut raw, &frame(PING, 0, 0, &[1; 8])).await;
     assert_serving(&server).await;
 }
