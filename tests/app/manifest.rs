@@ -104,12 +104,6 @@ fn tokens_of_the_websocket_protocol_are_for_review() {
 }
 
 #[test]
-fn a_manifest_is_read_as_it_was_written() {
-    let manifest = app().manifest();
-    assert_eq!(Manifest::parse(&manifest.to_json()).unwrap(), manifest);
-}
-
-#[test]
 fn the_sources_name_the_lines_that_decided() {
     let sources = app().sources();
     let line = |text: &str| {

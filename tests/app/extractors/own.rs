@@ -1,12 +1,5 @@
 //! The library's own extractors.
 
-use std::convert::Infallible;
-
-use axum_core::body::Body;
-use bytes::Bytes;
-use futures_util::stream;
-use http_body::Frame;
-use http_body_util::StreamBody;
 use policy_server::extract::{JsonRejection, QueryRejection};
 
 use super::*;
@@ -132,30 +125,6 @@ async fn json_is_refused_with_a_code() {
 }
 
 #[tokio::test]
-async fn a_body_over_the_limit_is_refused() {
-    let long = " ".repeat(1001);
-    let piece = || Ok::<_, Infallible>(Frame::data(Bytes::from_static(b" ")));
-    let pieces = std::iter::repeat_with(piece).take(1001);
-    let without_length = Body::new(StreamBody::new(stream::iter(pieces)));
-    let requests = [
-        all().post("/json").header("content-type", JSON).body(long.clone()),
-        all().post("/form").header("content-type", FORM).body(long),
-        all().post("/json").header("content-type", JSON).body(without_length),
-    ];
-    for request in requests {
-        let response = request.send().await;
-        assert_eq!(refusal(&response), (413, "request.body-too-large".to_owned()));
-    }
-}
-
-#[tokio::test]
-async fn a_body_within_the_limit_is_read() {
-    let long = format!("{}{{\"lamps\":2}}", " ".repeat(989));
-    let request = all().post("/json").header("content-type", JSON).body(long);
-    assert_eq!(request.send().await.status(), 200);
-}
-
-#[tokio::test]
 async fn optional_json_is_none_without_a_content_type() {
     let client = all();
     let path = "/json/optional";
@@ -244,14 +213,6 @@ async fn the_state_and_its_parts_are_there() {
 async fn a_handler_learns_its_route() {
     let text = all().get("/route/7").send().await.text();
     assert_eq!(text, "7 /route/{id} app::extractors::own::route None");
-}
-
-#[tokio::test]
-async fn the_route_has_the_prefix_of_its_group() {
-    let app = App::new(Shop { db: Db { name: "x" } });
-    let app = app.group("/api", Group::new().routes(routes![route]));
-    let text = app.test().get("/api/route/7").send().await.text();
-    assert!(text.starts_with("7 /api/route/{id} "), "{text}");
 }
 
 #[tokio::test]

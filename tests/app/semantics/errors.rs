@@ -265,14 +265,3 @@ async fn all_that_is_invalid_is_listed() {
     let fine = "{\"name\":\"a\",\"price\":1,\"tags\":[]}";
     assert_eq!(ask_with(&server, "POST /lamps", &[JSON], fine).await.status, 201);
 }
-
-#[tokio::test]
-async fn head_has_the_form_that_get_has() {
-    let server = Running::start(app()).await;
-    for accept in ["accept: text/html", "accept: text/plain", "accept: */*"] {
-        let get = ask(&server, "GET /lamps/red", &[accept]).await;
-        let head = ask(&server, "HEAD /lamps/red", &[accept]).await;
-        assert_eq!(get.lines(), head.lines());
-        assert_eq!(get.header("content-length"), Some(&*get.body.len().to_string()));
-    }
-}
