@@ -161,6 +161,8 @@ async fn handlers_that_never_return_are_answered_for() {
         assert_eq!(response.line, "HTTP/1.1 503 Service Unavailable");
         assert_eq!(response.problem().1, "handler.timed-out");
         assert_eq!(response.sharing(), SHARING);
+        // A cache that stored it would prolong the failure.
+        assert_eq!(response.header("cache-control"), Some("no-store"));
     }
     assert_serving(&server).await;
 }

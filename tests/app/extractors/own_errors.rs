@@ -7,7 +7,7 @@ struct SoldOut;
 
 impl From<SoldOut> for Problem {
     fn from(_: SoldOut) -> Self {
-        Self::conflict().code("shop.sold-out")
+        Self::conflict().code("shop.sold-out").with("order", 7)
     }
 }
 
@@ -81,7 +81,9 @@ async fn an_error_that_converts_to_a_problem_is_one() {
         let response = client.get(&format!("{path}/seven")).send().await;
         assert_eq!(response.status(), 409, "{path}");
         assert_eq!(response.header("content-type"), Some("application/problem+json"), "{path}");
-        assert_eq!(response.json::<serde_json::Value>()["code"], "shop.sold-out", "{path}");
+        let problem: serde_json::Value = response.json();
+        assert_eq!(problem["code"], "shop.sold-out", "{path}");
+        assert_eq!(problem["order"], 7, "{path}");
     }
     let response = client.get("/alias/7").send().await;
     assert_eq!(response.status(), 202);

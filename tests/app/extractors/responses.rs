@@ -38,16 +38,6 @@ async fn opaque() -> impl IntoResponse {
 #[auth(public)]
 async fn nothing() {}
 
-#[get("/problem/{kind}")]
-#[auth(public)]
-async fn problem(kind: String) -> Result<&'static str, Problem> {
-    match kind.as_str() {
-        "none" => Ok("fine"),
-        "internal" => Err(Problem::internal("the database password is hunter2")),
-        _ => Err(Problem::conflict().code("orders.sold").with("order", 7)),
-    }
-}
-
 #[get("/events")]
 #[cors(origins = ["https://app.example"])]
 #[auth(public)]
@@ -56,7 +46,7 @@ async fn events() -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
 }
 
 fn all() -> TestClient {
-    client(routes![html, redirect, tuple, opaque, nothing, problem, events])
+    client(routes![html, redirect, tuple, opaque, nothing, events])
 }
 
 #[tokio::test]
@@ -83,16 +73,4 @@ async fn events_are_streamed_under_the_policy() {
     let allowed = response.header("access-control-allow-origin");
     assert_eq!(allowed, Some("https://app.example"));
     assert_eq!(response.text(), "data: 1\n\ndata: 2\n\n");
-}
-
-#[tokio::test]
-async fn a_problem_is_a_response() {
-    let client = all();
-    assert_eq!(client.get("/problem/none").send().await.text(), "fine");
-    let conflict = client.get("/problem/other").send().await;
-    assert_eq!(refusal(&conflict), (409, "orders.sold".to_owned()));
-    assert_eq!(conflict.json::<serde_json::Value>()["order"], 7);
-    let internal = client.get("/problem/internal").send().await;
-    assert_eq!(refusal(&internal), (500, "handler.failed".to_owned()));
-    assert!(!internal.text().contains("hunter2"));
 }

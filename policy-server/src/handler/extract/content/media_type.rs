@@ -40,50 +40,15 @@ mod tests {
 
     use super::*;
 
-    fn with(values: &[&str]) -> HeaderMap {
-        let value = |value: &&str| (CONTENT_TYPE, HeaderValue::from_str(value).unwrap());
-        values.iter().map(value).collect()
-    }
-
-    #[test]
-    fn json_has_several_names() {
-        for value in [
-            "application/json",
-            "Application/JSON; charset=utf-8",
-            "application/json ;x",
-            "application/problem+json",
-            "application/vnd.api+JSON",
-        ] {
-            assert!(is_json(&with(&[value])), "{value}");
-        }
-    }
-
-    #[test]
-    fn media_types_without_a_preflight_are_not_json() {
-        for value in [
-            "text/plain",
-            "text/plain; application/json",
-            "text/plain,application/json",
-            "application/x-www-form-urlencoded",
-            "application/x-www-form-urlencoded,a+json",
-            "application/json,text/plain",
-            "application/",
-            "application",
-            "json",
-            "",
-            "application/jsonp",
-        ] {
-            assert!(!is_json(&with(&[value])), "{value}");
-        }
-        assert!(!is_json(&with(&[])));
-        assert!(!is_json(&with(&["application/json", "text/plain"])));
+    fn with(value: &'static str) -> HeaderMap {
+        HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(value))])
     }
 
     #[test]
     fn a_form_has_one_name() {
-        assert!(is_form(&with(&["application/X-WWW-form-urlencoded;charset=utf-8"])));
+        assert!(is_form(&with("application/X-WWW-form-urlencoded;charset=utf-8")));
         for value in ["multipart/form-data; boundary=x", "application/json", ""] {
-            assert!(!is_form(&with(&[value])), "{value}");
+            assert!(!is_form(&with(value)), "{value}");
         }
     }
 }
