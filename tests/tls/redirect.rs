@@ -32,18 +32,22 @@ fn raw_request(what: &str, host: &str, fields: &[&str]) -> String {
 async fn the_redirect_keeps_method_path_and_query() {
     let server = public("redirect", ServerSettings::default()).await;
     let mut connection = Connection::open(server.redirect()).await;
-    for (what, host) in [
-        ("GET /a/b?c=d%20e&f", "api.example"),
-        ("HEAD /a/b?c=d%20e&f", "evil.example"),
-        ("OPTIONS /a/b?c=d%20e&f", "api.example:80"),
-        ("DELETE http://evil.example/a/b?c=d%20e&f", "evil.example"),
+    for (what, host, target) in [
+        ("GET /a/b?c=d%20e&f", "api.example", "/a/b?c=d%20e&f"),
+        ("HEAD /a/b?c=d%20e&f", "evil.example", "/a/b?c=d%20e&f"),
+        ("OPTIONS /%61?c", "api.example:80", "/%61?c"),
+        ("DELETE http://evil.example/a/b?c", "evil.example", "/a/b?c"),
+        ("GET http://evil.example", "evil.example", "/"),
+        ("GET /@evil.example", "192.0.2.1", "/@evil.example"),
     ] {
         connection.send(raw_request(what, host, &[])).await;
         let response = connection.head().await;
         assert_eq!(response.status, 308, "{response:?}");
-        let location = Some("https://api.example/a/b?c=d%20e&f");
-        assert_eq!(response.header("location"), location, "{what}");
-        assert_eq!(response.header("strict-transport-security"), None);
+        let location = format!("https://api.example{target}");
+        assert_eq!(response.header("location"), Some(&*location), "{what}");
+        for name in ["cache-control", "strict-transport-security"] {
+            assert_eq!(response.header(name), None, "{what}");
+        }
     }
     let body = raw_request("POST /a", "api.example", &["content-length: 4"]) + "body";
     assert_eq!(response(server.redirect(), &body).await.status, 308);

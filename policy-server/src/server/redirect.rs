@@ -106,42 +106,16 @@ fn refuse(refusal: Refusal, version: Version) -> Response {
 mod tests {
     use policy_core::head::PublicOrigin;
 
-    use http::header::CACHE_CONTROL;
-
     use super::*;
 
-    fn send(own: &OwnOrigin, method: &str, uri: &str, fields: &[(&str, &str)]) -> Response {
+    fn send(method: &str, uri: &str, fields: &[(&str, &str)]) -> Response {
+        let public = OwnOrigin::Public(PublicOrigin::parse("https://api.example").unwrap());
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         let mut request = Request::builder().method(method).uri(uri);
         for (name, value) in fields {
             request = request.header(*name, *value);
         }
-        Redirect::new(own, Some(8443)).response(&request.body(()).unwrap())
-    }
-
-    fn location(response: &Response) -> Option<&str> {
-        assert_eq!(response.status(), 308);
-        response.headers().get(LOCATION)?.to_str().ok()
-    }
-
-    fn public() -> OwnOrigin {
-        OwnOrigin::Public(PublicOrigin::parse("https://api.example").unwrap())
-    }
-
-    #[test]
-    fn the_target_is_the_public_origin_whatever_the_request_says() {
-        for (uri, host, expected) in [
-            ("/a/b?c=d&e", "api.example", "https://api.example/a/b?c=d&e"),
-            ("/", "evil.example", "https://api.example/"),
-            ("/%61", "api.example:80", "https://api.example/%61"),
-            ("http://evil.example/a?b", "evil.example", "https://api.example/a?b"),
-            ("http://evil.example", "evil.example", "https://api.example/"),
-            ("/@evil.example", "192.0.2.1", "https://api.example/@evil.example"),
-        ] {
-            let response = send(&public(), "POST", uri, &[("host", host)]);
-            assert_eq!(location(&response), Some(expected), "{uri}");
-            assert!(!response.headers().contains_key(CACHE_CONTROL));
-        }
+        Redirect::new(&public, Some(8443)).response(&request.body(()).unwrap())
     }
 
     #[test]
@@ -166,7 +140,7 @@ mod tests {
             ("POST", "/a", &[host, ("content-length", "5, 5")], 400),
             ("POST", "/a", &[host, ("expect", "x")], 417),
         ] {
-            let response = send(&public(), method, uri, fields);
+            let response = send(method, uri, fields);
             assert_eq!(response.status(), status, "{method} {uri}");
             assert_eq!(
                 response.headers().contains_key(CONNECTION),
