@@ -4,7 +4,7 @@ use policy_server::{
     AuthError, AuthRequirement, Clock, Request, ReverseProxy, Scheme, SchemeRequest, Tunnel,
     candidate::Candidate, tokens::SecretKey,
 };
-use policy_tests::handlers::cut_off;
+use policy_tests::{handlers::cut_off, http2};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpListener,
@@ -94,9 +94,7 @@ async fn tunnels_are_streams_of_http2_too() {
     let (target, _serving) = target().await;
     let settings = ServerSettings::default().idle_timeout(Duration::from_millis(100));
     let server = Running::start(app().settings(settings).tunnel(open_to(target))).await;
-    let stream = soon(TcpStream::connect(server.address)).await.expect("a server");
-    let (mut client, connection) = soon(h2::client::handshake(stream)).await.expect("HTTP/2");
-    tokio::spawn(connection);
+    let (mut client, _ended) = http2::connect(&server).await;
     let connect = ::http::Request::connect(target.to_string()).body(()).expect("a request");
     let (response, mut sending) = client.send_request(connect, false).expect("a request");
     let response = soon(response).await.expect("a response");

@@ -1,11 +1,15 @@
 //! WebSockets as streams of HTTP/2 (RFC 8441).
 
-use ::http::{HeaderMap, Request, StatusCode, Version};
+use ::http::{HeaderMap, Request, StatusCode};
 use axum::extract::WebSocketUpgrade;
 use bytes::Bytes;
-use h2::{RecvStream, SendStream, client::SendRequest, ext::Protocol};
+use h2::{RecvStream, SendStream};
 use policy_server::{Clock, tokens::SecretKey};
-use policy_tests::{handlers::cut_off, websocket::echo};
+use policy_tests::{
+    handlers::cut_off,
+    http2::{Client, for_websockets, opening},
+    websocket::echo,
+};
 
 use super::*;
 
@@ -37,43 +41,20 @@ fn app() -> App<()> {
     super::app().routes(routes![socket, posted])
 }
 
-async fn handshake(server: &Running) -> SendRequest<Bytes> {
-    let stream = soon(TcpStream::connect(server.address)).await.expect("a server");
-    let (client, mut connection) = soon(h2::client::handshake(stream)).await.expect("HTTP/2");
-    let ping = connection.ping_pong();
-    tokio::spawn(connection);
-    // The response to the ping follows the server's settings.
-    let ping = ping.map(|mut ping| async move { ping.ping(h2::Ping::opaque()).await });
-    soon(ping.expect("a ping")).await.expect("a response");
-    client
-}
-
-fn opening(path: &str, protocol: &'static str, fields: &[(&str, &str)]) -> Request<()> {
-    let mut request = Request::builder().method("CONNECT").uri(format!("http://localhost{path}"));
-    request = request.version(Version::HTTP_2).header("sec-websocket-version", "13");
-    for (name, value) in fields {
-        request = request.header(*name, *value);
-    }
-    request.extension(Protocol::from_static(protocol)).body(()).expect("a request")
-}
-
 struct Socket {
     sending: SendStream<Bytes>,
     receiving: RecvStream,
     received: Vec<u8>,
 }
 
-async fn ask(
-    client: &mut SendRequest<Bytes>,
-    request: Request<()>,
-) -> (StatusCode, HeaderMap, Socket) {
+async fn ask(client: &mut Client, request: Request<()>) -> (StatusCode, HeaderMap, Socket) {
     *client = soon(client.clone().ready()).await.expect("a connection");
     let (response, sending) = client.send_request(request, false).expect("a request");
     let (head, receiving) = soon(response).await.expect("a response").into_parts();
     (head.status, head.headers, Socket { sending, receiving, received: Vec::new() })
 }
 
-async fn open(client: &mut SendRequest<Bytes>, request: Request<()>) -> Socket {
+async fn open(client: &mut Client, request: Request<()>) -> Socket {
     let (status, headers, socket) = ask(client, request).await;
     assert_eq!(status, 200);
     // RFC 8441 5.1: these belong to the handshake of HTTP/1.1.
@@ -121,7 +102,7 @@ async fn websockets_open_on_the_route_that_serves_get() {
     let time = StoppedTime::begin();
     let settings = ServerSettings::default().idle_timeout(Duration::from_millis(100));
     let server = Running::start(app().settings(settings)).await;
-    let mut client = handshake(&server).await;
+    let mut client = for_websockets(&server).await;
     assert!(client.is_extended_connect_protocol_enabled());
     for fields in
         [&[][..], &[("origin", "https://shop.example")], &[("origin", "http://localhost")]]
@@ -146,7 +127,7 @@ async fn websockets_open_on_the_route_that_serves_get() {
 #[tokio::test]
 async fn websockets_do_not_open_for_other_origins_protocols_or_routes() {
     let server = Running::start(app()).await;
-    let mut client = handshake(&server).await;
+    let mut client = for_websockets(&server).await;
     for (path, protocol, fields, status, code) in [
         (
             "/socket/ada",
@@ -183,7 +164,7 @@ async fn websockets_end_with_their_token_and_leave_the_connection() {
     let app = app().clock(clock.clone()).tokens(tokens).routes(routes![mine, token, cut_off]);
     let server = Running::start(app).await;
     let token = server.response(request("GET /token", &[])).await.text().to_owned();
-    let mut client = handshake(&server).await;
+    let mut client = for_websockets(&server).await;
     let request = |token: &str| {
         opening("/mine", "websocket", &[("authorization", &format!("Bearer {token}"))])
     };
@@ -205,7 +186,7 @@ async fn websockets_end_with_their_token_and_leave_the_connection() {
 #[tokio::test]
 async fn websockets_hold_no_more_than_their_windows() {
     let server = Running::start(app()).await;
-    let mut client = handshake(&server).await;
+    let mut client = for_websockets(&server).await;
     let mut greedy = open(&mut client, opening("/socket/ada", "websocket", &[])).await;
     // A binary message of 64 KiB, whose echo is not read.
     let mut frame = b"\x82\xff\0\0\0\0\0\x01\0\0\0\0\0\0".to_vec();

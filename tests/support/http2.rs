@@ -1,7 +1,7 @@
 //! HTTP/2 with prior knowledge (RFC 9113 3.3), as the library h2 speaks it.
 
 use bytes::Bytes;
-use h2::client::SendRequest;
+use h2::{client::SendRequest, ext::Protocol};
 use http::Request;
 use tokio::{net::TcpStream, task::JoinHandle};
 
@@ -21,6 +21,25 @@ pub async fn connect_with(server: &Running, window: u32) -> (Client, Ended) {
     let handshake = h2::client::Builder::new().initial_window_size(window).handshake(stream);
     let (client, connection) = soon(handshake).await.expect("HTTP/2");
     (client, tokio::spawn(connection))
+}
+
+/// A client on a connection that opens WebSockets (RFC 8441).
+pub async fn for_websockets(server: &Running) -> Client {
+    let stream = soon(TcpStream::connect(server.address)).await.expect("a server");
+    let (client, mut connection) = soon(h2::client::handshake(stream)).await.expect("HTTP/2");
+    let mut ping = connection.ping_pong().expect("a ping");
+    tokio::spawn(connection);
+    // The response to the ping follows the server's settings.
+    soon(ping.ping(h2::Ping::opaque())).await.expect("a response");
+    client
+}
+
+/// An extended CONNECT for this protocol.
+pub fn opening(path: &str, protocol: &'static str, fields: &[(&str, &str)]) -> Request<()> {
+    let fields = [&[("sec-websocket-version", "13")], fields].concat();
+    let mut request = request("CONNECT", &format!("http://localhost{path}"), &fields);
+    request.extensions_mut().insert(Protocol::from_static(protocol));
+    request
 }
 
 pub fn request(method: &str, url: &str, fields: &[(&str, &str)]) -> Request<()> {

@@ -1,24 +1,11 @@
 //! HTTP/2 with prior knowledge (RFC 9113 3.3).
 
 use ::http::Request;
-pub(super) use policy_tests::http2::{Client, connect, connect_with, send};
+pub(super) use policy_tests::http2::{
+    Client, connect, connect_with, for_websockets, opening, send,
+};
 
 use super::*;
-
-/// A client on a connection that opens WebSockets (RFC 8441).
-pub(super) async fn for_websockets(server: &Running) -> Client {
-    let (client, _ended) = connect(server).await;
-    let client = soon(client.ready()).await.expect("a connection");
-    until(async || client.is_extended_connect_protocol_enabled()).await;
-    client
-}
-
-pub(super) fn websocket(path: &str) -> Request<()> {
-    let request = Request::connect(format!("http://localhost{path}"))
-        .header("sec-websocket-version", "13")
-        .extension(h2::ext::Protocol::from_static("websocket"));
-    request.body(()).expect("a request")
-}
 
 pub(super) fn get(path: &str) -> Request<()> {
     build_request("GET", path, &[("origin", "https://shop.example")])

@@ -340,7 +340,7 @@ async fn the_same_limits_and_ends_hold_over_http_2() {
     let mut client = http2::for_websockets(&server).await;
     let mut open = async |path: &str| {
         let (response, sending) =
-            client.send_request(http2::websocket(path), false).expect("a stream");
+            client.send_request(http2::opening(path, "websocket", &[]), false).expect("a stream");
         let response = soon(response).await.expect("a response");
         assert_eq!(response.status(), 200, "{path}");
         (response.into_body(), sending)
@@ -398,7 +398,7 @@ async fn unread_messages_stay_with_the_handler() {
     let server = Running::start(App::new(()).fallback(fallback.public())).await;
     let mut client = http2::for_websockets(&server).await;
     let (response, _sending) =
-        client.send_request(http2::websocket("/raw"), false).expect("a stream");
+        client.send_request(http2::opening("/raw", "websocket", &[]), false).expect("a stream");
     let _unread = soon(response).await.expect("a response").into_body();
     let taken = soon(reports.recv()).await.expect("a number");
     assert!(taken < 1 << 20, "{taken} bytes were taken");
@@ -414,7 +414,7 @@ async fn an_extended_connect_needs_a_websocket_route() {
     let mut client = http2::for_websockets(&server).await;
     for path in ["/page", "/pages/one", "/elsewhere?page"] {
         let (response, _sending) =
-            client.send_request(http2::websocket(path), false).expect("a stream");
+            client.send_request(http2::opening(path, "websocket", &[]), false).expect("a stream");
         let response = soon(response).await.expect("a response");
         assert_eq!(response.status(), 501, "{path}");
         let mut body = response.into_body();

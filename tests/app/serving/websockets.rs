@@ -187,8 +187,9 @@ async fn websockets_of_http_2_count_as_requests_until_they_end() {
     let client = http2::for_websockets(&server).await;
     let open = async || {
         let mut client = soon(client.clone().ready()).await.expect("a stream");
-        let (response, sending) =
-            client.send_request(http2::websocket("/single"), false).expect("a request");
+        let (response, sending) = client
+            .send_request(http2::opening("/single", "websocket", &[]), false)
+            .expect("a request");
         let response = soon(response).await.expect("a response");
         (response.status().as_u16(), response.into_body(), sending)
     };
@@ -219,9 +220,7 @@ async fn a_candidate_decides_about_websockets_of_both_versions() {
         open(&server, opening("localhost", "/everybody", &[field])).await;
     }
     let mut client = http2::for_websockets(&server).await;
-    let mut request = http2::websocket("/everybody");
-    let origin = "https://evil.example".parse().expect("a value");
-    request.headers_mut().insert("origin", origin);
+    let request = http2::opening("/everybody", "websocket", &[("origin", "https://evil.example")]);
     let (response, _sending) = client.send_request(request, false).expect("a request");
     assert_eq!(soon(response).await.expect("a response").status(), 200);
     let mut found: Vec<_> = candidate

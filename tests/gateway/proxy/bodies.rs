@@ -12,10 +12,8 @@ use std::{
 use bytes::Bytes;
 use http::Request;
 use policy_server::{ReverseProxy, prelude::*};
-use tokio::{
-    io::AsyncWriteExt,
-    net::{TcpListener, TcpStream},
-};
+use policy_tests::http2;
+use tokio::{io::AsyncWriteExt, net::TcpListener};
 
 use super::{
     Running, Upstream, begin_request,
@@ -43,24 +41,16 @@ async fn settled(number: &AtomicUsize) -> usize {
     }
 }
 
-/// An HTTP/2 client that receives at most 64 KiB before it grants more.
-async fn client(server: &Running) -> h2::client::SendRequest<Bytes> {
-    let stream = soon(TcpStream::connect(server.address)).await.expect("a server that listens");
-    let (client, connection) = h2::client::handshake(stream).await.expect("a handshake");
-    tokio::spawn(connection);
-    client.ready().await.expect("a connection")
-}
-
 fn to(server: &Running, method: &str) -> Request<()> {
-    let request = Request::builder().method(method);
-    request.uri(format!("http://{}/api", server.address)).body(()).expect("a request")
+    http2::request(method, &format!("http://{}/api", server.address), &[])
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_does_not_read_stops_the_upstream() {
     let upstream = Upstream::with_small_buffers();
     let server = stripping(&upstream).await;
-    let mut client = client(&server).await;
+    // It receives at most 64 KiB before it grants more.
+    let (mut client, _ended) = http2::connect(&server).await;
     let (response, _) = client.send_request(to(&server, "GET"), true).expect("a stream");
     let mut line = upstream.accept().await;
     line.request().await;
@@ -99,7 +89,7 @@ async fn an_upstream_that_does_not_read_stops_the_client() {
         Policies::new().limits(Limits::NONE.body(ALL as u64).timeout(Duration::from_secs(60))),
     );
     let server = start(proxy).await;
-    let mut client = client(&server).await;
+    let (mut client, _ended) = http2::connect(&server).await;
     let (response, mut body) = client.send_request(to(&server, "PUT"), false).expect("a stream");
     let sent = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&sent);

@@ -2,9 +2,9 @@
 
 use std::{net::TcpListener, time::Duration};
 
-use http::Request;
 use policy_server::{ReverseProxy, prelude::*};
-use tokio::{net::TcpStream, task::yield_now};
+use policy_tests::http2::{for_websockets, opening};
+use tokio::task::yield_now;
 use tungstenite::{Message, accept, handshake::derive_accept_key};
 
 use super::{
@@ -293,25 +293,8 @@ async fn an_upstream_that_does_not_end_is_left_with_its_client() {
 async fn a_stream_of_http2_becomes_one() {
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
-    let stream = TcpStream::connect(server.address).await.expect("a server that listens");
-    let (client, connection) = h2::client::handshake(stream).await.expect("a handshake");
-    tokio::spawn(connection);
-    let mut client = client.ready().await.expect("a connection");
-    let settled = async {
-        while !client.is_extended_connect_protocol_enabled() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    soon(settled).await;
-    let connect = || {
-        Request::builder()
-            .method("CONNECT")
-            .uri(format!("http://{}/api/live", server.address))
-            .extension(h2::ext::Protocol::from_static("websocket"))
-            .header("sec-websocket-version", "13")
-            .body(())
-            .expect("a request")
-    };
+    let mut client = for_websockets(&server).await;
+    let connect = || opening("/api/live", "websocket", &[]);
     let (response, mut sender) = client.send_request(connect(), false).expect("a stream");
     let mut line = upstream.accept().await;
     let got = line.request().await;
