@@ -351,38 +351,10 @@ mod tests {
     #[auth(public)]
     async fn public() {}
 
-    #[get("/own")]
-    #[cache(no_store)]
-    #[headers(none)]
-    #[auth(public)]
-    async fn own() {}
-
     #[get("/page")]
     #[headers(csp = "script-src 'nonce'")]
     #[auth(public)]
     async fn page() {}
-
-    #[tokio::test]
-    async fn the_nearest_level_decides_about_each_facet_by_itself() {
-        let near = Group::new()
-            .policies(Policies::new().headers(HeadersPolicy::PAGES).no_cache())
-            .routes(routes![own, public]);
-        let app = App::new(())
-            .policies(Policies::new().cache(KEPT))
-            .group("/near", near)
-            .routes(routes![own, public]);
-        let client = app.test();
-        for (path, control, options) in [
-            ("/public", Some("public, max-age=60"), Some("nosniff")),
-            ("/own", Some("no-store"), None),
-            ("/near/public", None, Some("nosniff")),
-            ("/near/own", Some("no-store"), None),
-        ] {
-            let response = client.get(path).send().await;
-            assert_eq!(response.header("cache-control"), control, "{path}");
-            assert_eq!(response.header("x-content-type-options"), options, "{path}");
-        }
-    }
 
     /// A warning names the location of each.
     #[test]
@@ -424,15 +396,6 @@ mod tests {
             let error = app.check().unwrap_err().to_string();
             assert!(error.contains(code), "{error}");
         }
-    }
-
-    /// Fetch, HTTP fetch: pages that CORS grants read a response whatever `corp` says, and no other
-    /// page embeds it.
-    #[test]
-    fn what_cors_shares_may_be_closed_to_embedding() {
-        let shared = CorsPolicy::origins(&["https://app.example"]).build();
-        let app = App::new(()).policies(Policies::new().headers(HIDDEN).cors(shared));
-        assert!(app.routes(routes![public]).check().is_ok());
     }
 
     /// Refusals of gates and of preflights, and problems of handlers, have the address of their page. A

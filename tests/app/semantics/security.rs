@@ -254,7 +254,7 @@ async fn an_app_whose_fields_contradict_its_sharing_does_not_start() {
     const CORP: HeadersPolicy = HeadersPolicy::builder().corp("same-origin").build();
     let starts = |app: App<()>| app.check().is_ok();
     let corp = || Policies::new().headers(CORP);
-    // Browsers check it for loads without CORS only.
+    // Fetch, HTTP fetch: pages that CORS grants read a response whatever `corp` says.
     assert!(starts(App::new(()).policies(corp().cors(SHOP)).routes(routes![page, data])));
     assert!(!starts(App::new(()).policies(corp()).routes(routes![script])));
     let group = Group::new().policies(corp()).routes(routes![script]);
