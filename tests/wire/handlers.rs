@@ -117,22 +117,28 @@ async fn handlers_whose_stream_panics_break_their_response_off() {
 }
 
 #[tokio::test]
-async fn handlers_outside_of_routes_may_panic_too() {
+async fn handlers_outside_of_routes_are_answered_for_too() {
     let mount = Mount::new(tower::service_fn(|_request: policy_server::Request| {
         assert!(_request.uri().path().is_empty(), "a panic on purpose, in a service");
         std::future::ready(Ok::<_, std::convert::Infallible>(Response::new(Body::empty())))
     }))
     .public();
-    let app = app().mount("/mount", mount).fallback(
-        Fallback::handler(async |_request: policy_server::Request| -> &'static str {
-            panic!("a panic on purpose, in a fallback")
-        })
-        .public(),
-    );
-    let server = Running::start(app).await;
-    for path in ["/mount/x", "/nowhere"] {
+    let fallback = async |request: policy_server::Request| -> &'static str {
+        if request.uri().path() == "/slow" {
+            pending::<()>().await;
+        }
+        panic!("a panic on purpose, in a fallback")
+    };
+    let app = app().mount("/mount", mount).fallback(Fallback::handler(fallback).public());
+    let limits = Limits::NONE.timeout(Duration::from_millis(200));
+    let server = Running::start(app.policies(Policies::new().limits(limits))).await;
+    for (path, status, code) in [
+        ("/mount/x", 500, "handler.failed"),
+        ("/nowhere", 500, "handler.failed"),
+        ("/slow", 503, "handler.timed-out"),
+    ] {
         let response = server.response(request(&format!("GET {path}"), &[ORIGIN])).await;
-        assert_eq!(response.problem(), (500, "handler.failed".to_owned()), "{path}");
+        assert_eq!(response.problem(), (status, code.to_owned()), "{path}");
         assert_eq!(response.sharing(), SHARING);
     }
 }

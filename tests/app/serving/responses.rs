@@ -56,30 +56,6 @@ async fn responses_of_every_class_carry_the_policy() {
 }
 
 #[tokio::test]
-async fn limits_apply_to_responses_of_a_fallback() {
-    let fallback = async |request: policy_server::Request| match request.uri().path() {
-        "/never" => pending().await,
-        "/panic" => panic!("a panic on purpose"),
-        path => (StatusCode::NOT_FOUND, path.to_owned()),
-    };
-    let app = App::new(())
-        .policies(Policies::new().cors(SHOP))
-        .fallback(Fallback::handler(fallback).public());
-    let limits = Limits::NONE.body(100).timeout(Duration::from_millis(200));
-    let server = Running::start(app.policies(Policies::new().limits(limits))).await;
-    for (bytes, status) in [
-        (get("/lamp"), 404),
-        (post("/lamp", "text/plain", &"x".repeat(200)), 413),
-        (get("/panic"), 500),
-        (get("/never"), 503),
-    ] {
-        let response = server.response(&bytes).await;
-        assert_eq!(response.status, status, "{bytes}");
-        assert_eq!(response.sharing(), SHARING, "{bytes}");
-    }
-}
-
-#[tokio::test]
 async fn responses_vary_with_and_without_an_origin() {
     let server = Running::start(app()).await;
     for path in ["/hello", "/nowhere", "/missing", "/orders", "/panic"] {
