@@ -89,15 +89,9 @@ async fn the_access_log_states_the_outcome_of_a_request() {
             "{line}"
         );
     }
-}
-
-#[tokio::test]
-async fn the_access_log_names_the_upgraded_protocol() {
-    let (log, _guard) = Log::start(TARGET);
-    let server = Running::start(app().access_log()).await;
     let (mut client, _ended) = http2::connect(&server).await;
     get_h2(&mut client, "/hello").await;
-    let line = lines(&log, 1).await.remove(0);
+    let line = lines(&log, cases.len() + 1).await.remove(cases.len());
     assert_parts(
         &line,
         &[
