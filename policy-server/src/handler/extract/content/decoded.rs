@@ -329,31 +329,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_coding_is_decoded_and_outside_of_an_app_up_to_two_mebibytes() {
-        let read = async |codings: &[&str], body: Vec<u8>| {
-            let mut request = Request::new(Body::from(body));
-            for coding in codings {
-                request.headers_mut().append(CONTENT_ENCODING, coding.parse().unwrap());
-            }
-            let extracted = Decoded::<Bytes>::from_request(request, &()).await;
-            extracted.map(|body| body.len()).map_err(|rejection| {
-                let response = rejection.into_response();
-                let codings = response.headers().get(ACCEPT_ENCODING).cloned();
-                (response.status().as_u16(), codings)
-            })
-        };
-        for codings in [&["gzip"][..], &["X-GZip"], &["identity, gzip"], &["gzip", "identity"]] {
-            assert_eq!(read(codings, gzip(b"lamp")).await, Ok(4), "{codings:?}");
-        }
-        assert_eq!(read(&["deflate"], zlib(b"lamp")).await, Ok(4));
-        for plain in [&[][..], &["identity"]] {
-            assert_eq!(read(plain, b"lamp".to_vec()).await, Ok(4));
-        }
-        for other in [&["br"][..], &["gzip, gzip"], &["gzip", "deflate"], &["gzip", "x"], &[""]] {
-            assert_eq!(read(other, gzip(b"lamp")).await, Err((415, Some(CODINGS))), "{other:?}");
-        }
-        assert_eq!(read(&["gzip"], b"lamp".to_vec()).await, Err((400, None)));
+    async fn outside_of_an_app_up_to_two_mebibytes_are_decoded() {
         let numbers: Vec<u8> = (0..600_000_u32).flat_map(u32::to_le_bytes).collect();
-        assert_eq!(read(&["gzip"], gzip_of_numbers(&numbers)).await, Err((413, None)));
+        let mut request = Request::new(Body::from(gzip_of_numbers(&numbers)));
+        request.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        let decoded = Decoded::<Bytes>::from_request(request, &()).await;
+        assert!(matches!(decoded, Err(DecodedRejection::Body(BodyRejection::TooLarge))));
     }
 }
