@@ -134,32 +134,6 @@ async fn preflights_have_exactly_these_headers() {
     }
 }
 
-#[tokio::test]
-async fn preflights_use_the_policy_of_the_requested_method() {
-    let client = App::new(()).routes(routes![order, change, remove]).test();
-    for (method, origin, status) in [
-        ("GET", "https://admin.example", 403),
-        ("DELETE", "https://route.example", 403),
-        ("DELETE", "https://admin.example", 204),
-        // No route serves the method, which the browser learns from the list.
-        ("POST", "https://route.example", 204),
-    ] {
-        let preflight = client.options("/orders/7").origin(origin);
-        let response = preflight.header("access-control-request-method", method).send().await;
-        assert_eq!(response.status(), status, "{method} {origin}");
-    }
-}
-
-#[tokio::test]
-async fn preflights_do_not_reach_a_handler_of_options() {
-    let client = App::new(()).routes(routes![own_options]).test();
-    let ordinary = client.options("/options").origin("https://route.example").send().await;
-    assert_eq!(ordinary.text(), "my own");
-    let preflight = client.options("/options").origin("https://route.example");
-    let preflight = preflight.header("access-control-request-method", "GET").send().await;
-    assert_eq!((preflight.status(), preflight.text()), (StatusCode::NO_CONTENT, String::new()));
-}
-
 #[get("/listed")]
 #[auth(public)]
 async fn listed() {}
@@ -200,7 +174,9 @@ async fn preflights_without_a_route_let_the_page_read_the_reason() {
         // Without a policy, nothing is shared.
         let unshared =
             preflight(&App::new(()).routes(routes![listed]).test(), "https://app.example");
-        assert_eq!(unshared.send().await.header("access-control-allow-origin"), None);
+        let unshared = unshared.send().await;
+        assert!(path != "/listed" || unshared.status() == 403, "{unshared:?}");
+        assert_eq!(unshared.header("access-control-allow-origin"), None);
     }
     // Non-standard methods are not reflected, and a fallback takes every method.
     let with_fallback = app().fallback(Fallback::handler(async |_| "page").public()).test();

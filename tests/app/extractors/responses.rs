@@ -1,12 +1,6 @@
 //! Responses of axum and of the library.
 
-use std::convert::Infallible;
-
-use axum::response::{
-    Html, Redirect,
-    sse::{Event, Sse},
-};
-use futures_util::stream::{self, Stream};
+use axum::response::{Html, Redirect};
 
 use super::*;
 
@@ -38,15 +32,8 @@ async fn opaque() -> impl IntoResponse {
 #[auth(public)]
 async fn nothing() {}
 
-#[get("/events")]
-#[cors(origins = ["https://app.example"])]
-#[auth(public)]
-async fn events() -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    Sse::new(stream::iter(["1", "2"].map(|data| Ok(Event::default().data(data)))))
-}
-
 fn all() -> TestClient {
-    client(routes![html, redirect, tuple, opaque, nothing, events])
+    client(routes![html, redirect, tuple, opaque, nothing])
 }
 
 #[tokio::test]
@@ -64,13 +51,4 @@ async fn axums_responses_work() {
     assert_eq!(client.get("/opaque").send().await.status(), 202);
     let nothing = client.get("/nothing").send().await;
     assert_eq!((nothing.status().as_u16(), nothing.text().as_str()), (200, ""));
-}
-
-#[tokio::test]
-async fn events_are_streamed_under_the_policy() {
-    let response = all().get("/events").origin("https://app.example").send().await;
-    assert_eq!(response.header("content-type"), Some("text/event-stream"));
-    let allowed = response.header("access-control-allow-origin");
-    assert_eq!(allowed, Some("https://app.example"));
-    assert_eq!(response.text(), "data: 1\n\ndata: 2\n\n");
 }

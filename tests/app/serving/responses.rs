@@ -56,20 +56,6 @@ async fn responses_of_every_class_carry_the_policy() {
 }
 
 #[tokio::test]
-async fn responses_vary_with_and_without_an_origin() {
-    let server = Running::start(app()).await;
-    for path in ["/hello", "/nowhere", "/missing", "/orders", "/panic"] {
-        for fields in [&[][..], &["origin: https://evil.example"], &["origin: null"]] {
-            let response = server.response(request(&format!("GET {path}"), fields)).await;
-            assert_eq!(response.sharing(), [""; 0], "{path}");
-            // A problem is available in several formats.
-            let vary = if path == "/hello" { "origin" } else { "accept, origin" };
-            assert_eq!(response.header("vary"), Some(vary), "{path}");
-        }
-    }
-}
-
-#[tokio::test]
 async fn responses_that_stream_carry_the_policy_from_their_first_byte() {
     let gate = gate();
     let server = Running::start(app_with(&gate)).await;
