@@ -82,15 +82,6 @@ async fn search(headers: HeaderMap) -> Asked {
     respond(&headers)
 }
 
-#[patch("/undeclared")]
-#[post("/undeclared")]
-#[put("/undeclared")]
-#[delete("/undeclared")]
-#[auth(public)]
-async fn change(headers: HeaderMap) -> Asked {
-    respond(&headers)
-}
-
 #[delete("/public")]
 #[cache(no_store)]
 #[auth(public)]
@@ -138,7 +129,6 @@ impl Scenario {
                 token,
                 optional,
                 search,
-                change,
                 remove,
                 login,
                 logout,
@@ -221,9 +211,23 @@ async fn responses_follow_the_table_of_audiences() {
         (Method::POST, "/issue", "nobody"),
         (Method::GET, "/session/writes", "session"),
         (Method::POST, "/logout", "session"),
+        // Without an age and a location of its own.
+        (Method::POST, "/search", "nobody"),
+        (Method::DELETE, "/public", "nobody"),
     ] {
         let response = scenario.by(method, path, who).send().await;
         assert_eq!(control(&response), "no-store", "{path} {response:?}");
+    }
+    assert_eq!(control(&scenario.client.get("/public/none").send().await), "");
+    // `policy-core/tests/laws/caching/table.rs` has all statuses, methods and fields of handlers.
+    let (age, location) = ("cache-control: public, max-age=10", "content-location: /search?q=1");
+    for (method, path, name, value, expected) in [
+        (Method::GET, "/public", "x-response", age, "max-age=10 public"),
+        (Method::GET, "/public", "x-status", "404", "no-store"),
+        (Method::POST, "/search", "x-response", location, "max-age=60 public"),
+    ] {
+        let response = scenario.by(method, path, "nobody").header(name, value).send().await;
+        assert_eq!(control(&response), expected, "{path} {value}");
     }
 }
 
@@ -251,81 +255,6 @@ async fn personal_responses_have_no_fields_of_other_caches() {
             let varies = who == "token" || names(&response).contains("cookie");
             assert!(varies, "{path} {who} {response:?}");
         }
-    }
-}
-
-#[tokio::test]
-async fn a_handler_makes_a_declaration_stricter_and_never_laxer() {
-    let scenario = Scenario::new().await;
-    for (written, expected) in [
-        ("no-store", "no-store"),
-        ("private", "max-age=60 private"),
-        ("public, max-age=10", "max-age=10 public"),
-        ("public, max-age=3600", "max-age=60 public"),
-        ("public, max-age=3600, stale-while-revalidate=600", DECLARED),
-        ("max-age=3600", "max-age=60"),
-        ("public, s-maxage=5", "max-age=60 public s-maxage=5"),
-        ("public, s-maxage=500", "max-age=60 public"),
-        ("no-cache", "max-age=60 no-cache"),
-        ("immutable, public, max-age=60", "max-age=60 public"),
-        ("public, max-age=-1", "no-cache"),
-        ("public, max-age=9, max-age=90", "no-cache"),
-        ("public, max-age=9|cache-control: no-store", "no-store"),
-    ] {
-        let request = scenario
-            .get("/public", "nobody")
-            .header("x-response", format!("cache-control: {written}"));
-        let response = request.send().await;
-        // A restriction makes an age that it overrides meaningless; the age may be present or not.
-        let got = control(&response);
-        let is_expected = match expected {
-            "no-store" | "no-cache" => got.split(' ').any(|directive| directive == expected),
-            _ => got == expected,
-        };
-        assert!(is_expected, "{written}: {got}");
-    }
-}
-
-#[tokio::test]
-async fn a_declaration_is_for_good_responses() {
-    let scenario = Scenario::new().await;
-    for status in 200..600 {
-        if matches!(status, 205 | 304) {
-            continue;
-        }
-        let get = || scenario.get("/public", "nobody").header("x-status", status.to_string());
-        let response = get().send().await;
-        let is_kept = matches!(status, 200 | 203 | 204 | 206 | 300 | 301 | 308);
-        assert_eq!(control(&response), if is_kept { DECLARED } else { "no-store" }, "{status}");
-        assert_eq!(names(&response).len(), 2, "{status} {response:?}");
-        // Unless the handler declares an age.
-        let response = get().header("x-response", "cache-control: max-age=5").send().await;
-        assert_eq!(control(&response), "max-age=5", "{status}");
-    }
-    assert_eq!(control(&scenario.client.get("/public/none").send().await), "");
-}
-
-#[tokio::test]
-async fn responses_to_unsafe_methods_are_stored_only_if_permitted() {
-    let scenario = Scenario::new().await;
-    let (location, fresh) = ("content-location: /search?q=1", "cache-control: public, max-age=30");
-    for (method, path, asks, expected) in [
-        (Method::POST, "/search", String::new(), "no-store"),
-        (Method::POST, "/search", fresh.to_owned(), "no-store"),
-        (Method::POST, "/search", location.to_owned(), "max-age=60 public"),
-        (Method::POST, "/search", format!("{location}|{fresh}"), "max-age=30 public"),
-        (Method::POST, "/undeclared", format!("{location}|{fresh}"), "max-age=30 public"),
-        (Method::PATCH, "/undeclared", format!("{location}|{fresh}"), "max-age=30 public"),
-        (Method::POST, "/undeclared", format!("{location}|cache-control: public"), "no-store"),
-        (Method::POST, "/undeclared", fresh.to_owned(), "no-store"),
-        (Method::PUT, "/undeclared", format!("{location}|{fresh}"), "no-store"),
-        (Method::DELETE, "/undeclared", format!("{location}|{fresh}"), "no-store"),
-        (Method::DELETE, "/undeclared", String::new(), ""),
-        (Method::DELETE, "/public", String::new(), "no-store"),
-    ] {
-        let response =
-            scenario.by(method.clone(), path, "nobody").header("x-response", &asks).send().await;
-        assert_eq!(control(&response), expected, "{method} {path} {asks}");
     }
 }
 
