@@ -60,6 +60,7 @@ async fn ambiguous_framing_ends_the_connection_unread() {
     }
 }
 
+/// RFC 9112 9.3.2: responses come in the order of the requests.
 #[tokio::test]
 async fn framing_keeps_the_order_of_many_requests_at_once() {
     let server = Running::start(app()).await;

@@ -16,26 +16,16 @@ async fn order(Json(order): Json<Value>) -> Json<Value> {
     Json(order)
 }
 
+/// `policy-core/tests/laws/http/negotiation.rs` compares any lists with RFC 9110 12.5.1.
 #[tokio::test]
 async fn the_best_available_representation_is_chosen() {
     let server = Running::start(App::new(()).routes(routes![lamp])).await;
     for (accept, chosen) in [
         ("", "application/json"),
-        ("*/*", "application/json"),
-        ("text/html", "text/html"),
-        ("text/*", "text/html"),
         ("text/csv, text/html;q=0.9", "text/csv"),
-        ("text/*;q=0.5, text/csv", "text/csv"),
-        ("*/*, application/json;q=0", "text/html"),
-        ("application/json;q=0.1, */*;q=0.2", "text/html"),
-        ("TEXT/CSV", "text/csv"),
         // A parameter after the weight belongs to the type (RFC 9110 12.5.1).
         ("text/html;q=1.0;x=y, text/csv;q=0.9", "text/csv"),
         ("image/png", ""),
-        ("application/json;q=0", ""),
-        ("*/*;q=0", ""),
-        ("nonsense", "application/json"),
-        ("text/html;q=2, text/csv", "text/csv"),
     ] {
         let field = format!("accept: {accept}");
         let fields: &[&str] = if accept.is_empty() { &[] } else { &[&field] };

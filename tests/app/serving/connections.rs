@@ -61,31 +61,6 @@ async fn connections_of_http_1_0_get_streams_up_to_their_end() {
     assert_eq!(connection.rest().await, b"abc");
 }
 
-/// RFC 9112 9.3.2: responses come in the order of the requests.
-#[tokio::test]
-async fn connections_take_requests_before_earlier_ones_are_answered() {
-    let gate = gate();
-    let server = Running::start(app_with(&gate)).await;
-    let mut connection = server.connect().await;
-    let requests = [
-        get("/wait"),
-        post("/echo", "text/plain", "two"),
-        get("/stream"),
-        get("/nowhere"),
-        get("/hello"),
-    ];
-    connection.send(requests.concat()).await;
-    gate.add_permits(1);
-    let mut responses = Vec::new();
-    for _ in 0..requests.len() {
-        responses.push(connection.response().await);
-    }
-    let texts: Vec<_> =
-        responses.iter().filter(|response| response.status == 200).map(RawResponse::text).collect();
-    assert_eq!(texts, ["waited", "two", "abc", "hello"]);
-    assert_eq!(responses[3].status, 404);
-}
-
 #[tokio::test]
 async fn connections_know_the_address_of_the_client() {
     let server = Running::start(app()).await;

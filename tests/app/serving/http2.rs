@@ -16,38 +16,6 @@ fn build_request(method: &str, path: &str, fields: &[(&str, &str)]) -> Request<(
 }
 
 #[tokio::test]
-async fn http2_carries_the_policy_on_responses_of_every_class() {
-    let server = Running::start(app().policies(
-        Policies::new().limits(Limits::NONE.timeout(Duration::from_millis(200)).body(100)),
-    ))
-    .await;
-    let (mut client, _connection) = connect(&server).await;
-    let origin = ("origin", "https://shop.example");
-    let json = ("content-type", "application/json");
-    for (request, body, status) in [
-        (get("/stream"), String::new(), 200),
-        (get("/unchanged"), String::new(), 304),
-        (get("/orders"), String::new(), 400),
-        (get("/nowhere"), String::new(), 404),
-        (build_request("PUT", "/hello", &[origin]), String::new(), 405),
-        (build_request("POST", "/orders", &[origin, json]), "x".repeat(200), 413),
-        (
-            build_request("POST", "/orders", &[origin, json, ("content-length", "200")]),
-            "x".repeat(200),
-            413,
-        ),
-        (get("/panic"), String::new(), 500),
-        (get("/never"), String::new(), 503),
-    ] {
-        let response = send(&mut client, request, &body).await;
-        assert_eq!(
-            (response.status, response.sharing()),
-            (status, SHARING.map(str::to_owned).to_vec())
-        );
-    }
-}
-
-#[tokio::test]
 async fn http2_has_many_requests_at_once() {
     let gate = gate();
     let server = Running::start(app_with(&gate)).await;

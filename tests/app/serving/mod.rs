@@ -22,7 +22,7 @@ use futures_util::{Stream, stream};
 use policy_server::{Body, ListenAddress, ServerSettings, prelude::*};
 use policy_tests::{
     handlers::{echo, never},
-    http::{Connection, RawResponse, Running, StoppedTime, request, soon, until},
+    http::{Connection, Running, StoppedTime, request, soon, until},
 };
 use serde::Deserialize;
 use tokio::net::TcpSocket;

@@ -130,7 +130,7 @@ fn routing() -> Vec<Case> {
     vec![
         case("a route", "GET /lamps", 200),
         case("a parameter", "GET /lamps/7", 200),
-        case("a parameter that is none", "GET /lamps/x", 400),
+        case("a parameter that is none", "GET /lamps/x", 400).from(SHOP),
         case("an error of the handler", "GET /lamps/1000", 404),
         case("no route", "GET /nowhere", 404),
         case("no such method here", "PUT /lamps", 405),
@@ -229,7 +229,7 @@ fn content() -> Vec<Case> {
         case("a query of no type", "QUERY /queries", 415).pays(Payload::Text(LAMP)),
         case("nothing acceptable", "GET /lamps", 406).field("accept", "image/png"),
         case("a choice", "GET /lamps", 200).field("accept", "text/csv, text/html;q=0.5"),
-        case("what is known", "GET /lamps/7", 304).field("if-none-match", "*"),
+        case("what is known", "GET /lamps/7", 304).from(SHOP).field("if-none-match", "*"),
         case("what has changed", "GET /lamps/7", 200).field("if-none-match", "\"x\""),
         case("a change of what changed", "PUT /lamps/7", 412).field("if-match", "\"x\""),
         case("a change of whatever", "PUT /lamps/7", 428),
