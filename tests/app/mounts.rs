@@ -66,8 +66,9 @@ async fn mounts_accept_encoded_slashes_by_opt_in_and_hide_no_route() {
 #[tokio::test]
 async fn mounts_serve_the_methods_that_they_say() {
     let client = App::new(())
-        .mount("/read", echo())
+        .mount("/read", echo().policies(Policies::new().cors(MOUNT)))
         .mount("/write", echo().methods([Method::PUT, Method::DELETE]))
+        .mount("/closed", echo())
         .test();
     let put = client.put("/write/x").send().await;
     assert_eq!(put.text(), "PUT /write/x");
@@ -79,6 +80,14 @@ async fn mounts_serve_the_methods_that_they_say() {
     }
     let head = client.head("/read/x").send().await;
     assert_eq!((head.status().as_u16(), head.text()), (200, String::new()));
+    let preflight = client.options("/read/x").origin("https://mount.example");
+    let preflight = preflight.header("access-control-request-method", "GET").send().await;
+    assert_eq!(preflight.header("access-control-allow-methods"), Some("GET,HEAD"));
+    // Whatever the service writes.
+    for path in ["/read", "/read/x"] {
+        assert_eq!(readers(&client, path).await, ["https://mount.example"], "{path}");
+    }
+    assert_eq!(readers(&client, "/closed/x").await, [""; 0]);
 }
 
 /// Services remove the body themselves, and with it its length (RFC 9110 8.6).
@@ -98,27 +107,6 @@ async fn head_of_a_service_has_no_length_of_0() {
         let head = client.head(path).send().await;
         assert_eq!((head.status().as_u16(), head.header("content-length")), (200, None), "{path}");
     }
-}
-
-#[tokio::test]
-async fn mounts_have_the_policy_of_the_app_or_their_own() {
-    let client = App::new(())
-        .policies(Policies::new().cors(APP))
-        .mount("/inherits", echo())
-        .mount("/own", echo().policies(Policies::new().cors(MOUNT)))
-        .mount("/closed", echo().policies(Policies::new().no_cors()))
-        .test();
-    for (path, expected) in [
-        ("/inherits/x", &["https://app.example"][..]),
-        ("/own", &["https://mount.example"]),
-        ("/own/x", &["https://mount.example"]),
-        ("/closed/x", &[]),
-    ] {
-        assert_eq!(readers(&client, path).await, expected, "{path}");
-    }
-    let preflight = client.options("/own/x").origin("https://mount.example");
-    let preflight = preflight.header("access-control-request-method", "GET").send().await;
-    assert_eq!(preflight.header("access-control-allow-methods"), Some("GET,HEAD"));
 }
 
 #[tokio::test]

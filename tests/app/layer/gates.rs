@@ -263,29 +263,6 @@ async fn a_layer_in_an_app_counts_the_client_that_the_app_knows() {
     }
 }
 
-/// An origin that is granted without credentials fails the CSRF check if the request has a cookie.
-#[tokio::test]
-async fn a_grant_without_credentials_does_not_apply_with_a_cookie() {
-    const WITH: CorsPolicy = CorsPolicy::origins(&[ORIGIN]).credentials().build();
-    let builder = || PolicyLayer::builder().public_origin(OWN).csrf(CsrfPolicy::Origin);
-    let without = in_front(builder().policies(Policies::new().cors(READERS)));
-    let with = in_front(builder().policies(Policies::new().cors(WITH)));
-    for (client, cookie, status) in
-        [(&without, false, 200), (&without, true, 403), (&with, false, 200), (&with, true, 200)]
-    {
-        let mut request =
-            client.post("/sold").origin(ORIGIN).header("sec-fetch-site", "cross-site");
-        if cookie {
-            request = request.header("cookie", "sid=1");
-        }
-        let response = request.send().await;
-        assert_eq!(response.status(), status, "{cookie}");
-        if status == 403 {
-            assert_eq!(code(&response), "csrf.origin");
-        }
-    }
-}
-
 /// RFC 6455 10.2: browsers let every page open a WebSocket.
 #[tokio::test]
 async fn a_layer_with_cors_or_csrf_protection_judges_the_page_of_an_upgrade() {

@@ -336,6 +336,7 @@ async fn a_layer_judges_the_page_of_a_request() {
     let builder = || PolicyLayer::builder().public_origin(OWN);
     let csrf = in_front(builder().csrf(CsrfPolicy::Origin));
     let shared = in_front(builder().policies(Policies::new().cors(SHOP)).csrf(CsrfPolicy::Origin));
+    let open = in_front(builder().policies(Policies::new().cors(READERS)).csrf(CsrfPolicy::Origin));
     let isolated = in_front(builder().policies(Policies::new().isolation(Isolation::SameOrigin)));
     const EVIL: &str = "https://evil.example";
     for (client, method, origin, expected) in [
@@ -346,6 +347,8 @@ async fn a_layer_judges_the_page_of_a_request() {
         (&csrf, "POST", Some(ORIGIN), "csrf.origin"),
         (&shared, "POST", Some(ORIGIN), ""),
         (&shared, "POST", Some(EVIL), "csrf.origin"),
+        // A grant without credentials does not apply with a cookie.
+        (&open, "POST", Some(ORIGIN), "csrf.origin"),
         (&isolated, "POST", Some(OWN), ""),
         (&isolated, "POST", Some(EVIL), "isolation"),
     ] {
@@ -371,6 +374,10 @@ async fn a_layer_judges_the_page_of_a_request() {
                 assert!(code(&response).contains(expected), "{}", code(&response));
             }
         }
+    }
+    for client in [&shared, &open] {
+        let request = client.post("/sold").origin(ORIGIN).header("sec-fetch-site", "cross-site");
+        assert_eq!(request.send().await.status(), 200);
     }
 }
 
