@@ -3,7 +3,7 @@
 use std::{net::TcpListener, time::Duration};
 
 use policy_server::{ReverseProxy, prelude::*};
-use policy_tests::http2::{for_websockets, opening};
+use policy_tests::http2;
 use tokio::task::yield_now;
 use tungstenite::{Message, accept, handshake::derive_accept_key};
 
@@ -293,8 +293,8 @@ async fn an_upstream_that_does_not_end_is_left_with_its_client() {
 async fn a_stream_of_http2_becomes_one() {
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
-    let mut client = for_websockets(&server).await;
-    let connect = || opening("/api/live", "websocket", &[]);
+    let mut client = http2::for_websockets(&server).await;
+    let connect = || http2::opening("/api/live", "websocket", &[]);
     let (response, mut sender) = client.send_request(connect(), false).expect("a stream");
     let mut line = upstream.accept().await;
     let got = line.request().await;
