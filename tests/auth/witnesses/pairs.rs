@@ -8,7 +8,7 @@ use policy_server::{
     ReverseProxy, TrailingSlash,
     http::Method,
     policy::{
-        Frame,
+        CachePolicyBuilder, Frame, HeadersPolicyBuilder,
         csp::{Directive, Name, Source},
     },
     session::{SameSite, days, minutes},
@@ -27,6 +27,7 @@ const EXEMPT: CsrfPolicy = CsrfPolicy::Exempt("a mistake");
 const A: CorsPolicy = CorsPolicy::origins(&["https://a.example"]).build();
 const A_AND_B: CorsPolicy =
     CorsPolicy::origins(&["https://a.example", "https://b.example"]).build();
+const SHOPS: CorsPolicy = CorsPolicy::origins(&["https://*.shop.example"]).build();
 const ANY: CorsPolicy = CorsPolicy::origins(&["*"]).build();
 const BOTH_LOGGED_IN: CorsPolicy =
     CorsPolicy::origins(&["https://a.example", "https://b.example"]).credentials().build();
@@ -113,18 +114,40 @@ fn shared(app: App<()>, cors: CorsPolicy) -> App<()> {
     app.mount("/m", reads().public().policies(policies().cors(cors)))
 }
 
+/// A pair of such mounts.
+fn shares(name: &'static str, old: CorsPolicy, new: CorsPolicy) -> Pair {
+    pair(name, Requests, move |it, _| shared(it, old), move |it, _| shared(it, new))
+}
+
 /// A mount for users that pages of other sites may reach, or not.
 fn isolated(app: App<()>, policies: Policies) -> App<()> {
     app.mount("/m", reads().auth(USER).policies(policies))
 }
 
-fn protected(app: App<()>, headers: HeadersPolicy) -> App<()> {
+fn protected(app: App<()>, headers: HeadersPolicyBuilder) -> App<()> {
     let page = service_fn(async |_: Request| Ok::<_, Infallible>(Html("reached").into_response()));
-    app.mount("/m", Mount::new(page).public().policies(policies().headers(headers)))
+    app.mount("/m", Mount::new(page).public().policies(policies().headers(headers.build())))
 }
 
-fn cached(app: App<()>, cache: CachePolicy) -> App<()> {
-    app.mount("/m", reads().public().policies(policies().cache(cache)))
+/// A pair of pages that differ in this header.
+fn protects(
+    name: &'static str,
+    header: &'static str,
+    old: HeadersPolicyBuilder,
+    new: HeadersPolicyBuilder,
+) -> Pair {
+    let effect = Field("GET /m", header);
+    pair(name, effect, move |it, _| protected(it, old), move |it, _| protected(it, new))
+}
+
+fn cached(app: App<()>, cache: CachePolicyBuilder) -> App<()> {
+    app.mount("/m", reads().public().policies(policies().cache(cache.build())))
+}
+
+/// A pair of mounts that differ in `Cache-Control`.
+fn caches(name: &'static str, old: CachePolicyBuilder, new: CachePolicyBuilder) -> Pair {
+    let effect = Field("GET /m", "cache-control");
+    pair(name, effect, move |it, _| cached(it, old), move |it, _| cached(it, new))
 }
 
 macro_rules! handlers {
@@ -307,26 +330,15 @@ fn pages() -> Vec<Pair> {
             |it, _| it.mount("/m", reads().public()),
             |it, _| shared(it, LOGGED_IN),
         ),
-        pair("one origin more", Requests, |it, _| shared(it, A), |it, _| shared(it, A_AND_B)),
-        pair(
-            "every origin",
-            Requests,
-            |it, _| it.mount("/m", reads().public().policies(policies().cors(A))),
-            |it, _| it.mount("/m", reads().public().policies(policies().cors(ANY))),
-        ),
-        pair(
-            "a wildcard",
-            Requests,
-            |it, _| shared(it, CorsPolicy::origins(&["https://a.shop.example"]).build()),
-            |it, _| shared(it, CorsPolicy::origins(&["https://*.shop.example"]).build()),
-        ),
-        pair(
+        shares("one origin more", A, A_AND_B),
+        shares("every origin", A, ANY),
+        shares("a wildcard", CorsPolicy::origins(&["https://a.shop.example"]).build(), SHOPS),
+        shares(
             "a shorter wildcard",
-            Requests,
-            |it, _| shared(it, CorsPolicy::origins(&["https://*.eu.shop.example"]).build()),
-            |it, _| shared(it, CorsPolicy::origins(&["https://*.shop.example"]).build()),
+            CorsPolicy::origins(&["https://*.eu.shop.example"]).build(),
+            SHOPS,
         ),
-        pair("credentials", Requests, |it, _| shared(it, A), |it, _| shared(it, LOGGED_IN)),
+        shares("credentials", A, LOGGED_IN),
         pair(
             "a method more",
             Requests,
@@ -341,27 +353,15 @@ fn pages() -> Vec<Pair> {
                 it.mount("/m", mount.policies(policies().cors(cors.build())))
             },
         ),
-        pair(
+        shares(
             "a request header more",
-            Requests,
-            |it, _| {
-                shared(it, CorsPolicy::origins(&["https://a.example"]).headers(&["x-a"]).build())
-            },
-            |it, _| {
-                let cors = CorsPolicy::origins(&["https://a.example"]).headers(&["x-a", "x-b"]);
-                shared(it, cors.build())
-            },
+            CorsPolicy::origins(&["https://a.example"]).headers(&["x-a"]).build(),
+            CorsPolicy::origins(&["https://a.example"]).headers(&["x-a", "x-b"]).build(),
         ),
-        pair(
+        shares(
             "an exposed header",
-            Requests,
-            |it, _| shared(it, A),
-            |it, _| {
-                shared(
-                    it,
-                    CorsPolicy::origins(&["https://a.example"]).expose(&["x-secret"]).build(),
-                )
-            },
+            A,
+            CorsPolicy::origins(&["https://a.example"]).expose(&["x-secret"]).build(),
         ),
         pair(
             "origins of the app",
@@ -382,14 +382,12 @@ fn pages() -> Vec<Pair> {
                 it.policies(policies().cors(LOGGED_IN)).group("/g", group)
             },
         ),
-        pair(
+        shares(
             "an insecure origin",
-            Requests,
-            |it, _| shared(it, A),
-            |it, _| {
-                let cors = CorsPolicy::origins(&["https://a.example", "http://intranet.example"]);
-                shared(it, cors.dangerous_insecure_origins().build())
-            },
+            A,
+            CorsPolicy::origins(&["https://a.example", "http://intranet.example"])
+                .dangerous_insecure_origins()
+                .build(),
         ),
         pair(
             "origins of a handler",
@@ -595,65 +593,59 @@ fn limits() -> Vec<Pair> {
 }
 
 fn responses() -> Vec<Pair> {
-    const BARE: HeadersPolicy = HeadersPolicy::builder().build();
-    const OWN: HeadersPolicy =
-        HeadersPolicy::builder().csp(&[Directive(Name::DefaultSrc, &[Source::SelfOrigin])]).build();
-    const OWN_AND_CDN: HeadersPolicy = HeadersPolicy::builder()
-        .csp(&[Directive(
-            Name::DefaultSrc,
-            &[Source::SelfOrigin, Source::Host("https://cdn.example")],
-        )])
-        .build();
-    const ANYTHING: HeadersPolicy = HeadersPolicy::builder()
-        .csp(&[Directive(Name::DefaultSrc, &[Source::Any, Source::DangerousUnsafeInline])])
-        .build();
-    const CSP: Effect = Field("GET /m", "content-security-policy");
-    const CACHE: Effect = Field("GET /m", "cache-control");
+    const BARE: HeadersPolicyBuilder = HeadersPolicy::builder();
+    const OWN: HeadersPolicyBuilder =
+        BARE.csp(&[Directive(Name::DefaultSrc, &[Source::SelfOrigin])]);
+    const OWN_AND_CDN: HeadersPolicyBuilder = BARE.csp(&[Directive(
+        Name::DefaultSrc,
+        &[Source::SelfOrigin, Source::Host("https://cdn.example")],
+    )]);
+    const ANYTHING: HeadersPolicyBuilder =
+        BARE.csp(&[Directive(Name::DefaultSrc, &[Source::Any, Source::DangerousUnsafeInline])]);
+    const CSP: &str = "content-security-policy";
+    const NO_STORE: CachePolicyBuilder = CachePolicy::no_store();
+    const PRIVATE: CachePolicyBuilder = CachePolicy::private();
+    const PUBLIC: CachePolicyBuilder = CachePolicy::public();
     vec![
-        pair("any scripts", CSP, |it, _| protected(it, OWN), |it, _| protected(it, ANYTHING)),
-        pair("a host more", CSP, |it, _| protected(it, OWN), |it, _| protected(it, OWN_AND_CDN)),
-        both_ways("no CSP", CSP, |it, _| protected(it, OWN), |it, _| protected(it, BARE)),
-        pair(
-            "frames of everybody",
-            CSP,
-            |it, _| protected(it, HeadersPolicy::builder().frame(Frame::Nobody).build()),
-            |it, _| protected(it, HeadersPolicy::builder().frame(Frame::Anybody).build()),
-        ),
-        pair(
+        protects("any scripts", CSP, OWN, ANYTHING),
+        protects("a host more", CSP, OWN, OWN_AND_CDN),
+        protects("no CSP", CSP, OWN, BARE).both_ways(),
+        protects("frames of everybody", CSP, BARE.frame(Frame::Nobody), BARE.frame(Frame::Anybody)),
+        protects(
             "frames of the same origin",
-            Field("GET /m", "x-frame-options"),
-            |it, _| protected(it, HeadersPolicy::builder().frame(Frame::Nobody).build()),
-            |it, _| protected(it, HeadersPolicy::builder().frame(Frame::SameOrigin).build()),
+            "x-frame-options",
+            BARE.frame(Frame::Nobody),
+            BARE.frame(Frame::SameOrigin),
         ),
-        pair(
+        protects(
             "openers",
-            Field("GET /m", "cross-origin-opener-policy"),
-            |it, _| protected(it, HeadersPolicy::builder().coop("same-origin").build()),
-            |it, _| protected(it, HeadersPolicy::builder().coop("unsafe-none").build()),
+            "cross-origin-opener-policy",
+            BARE.coop("same-origin"),
+            BARE.coop("unsafe-none"),
         ),
-        pair(
+        protects(
             "embedding pages",
-            Field("GET /m", "cross-origin-resource-policy"),
-            |it, _| protected(it, HeadersPolicy::builder().corp("same-origin").build()),
-            |it, _| protected(it, HeadersPolicy::builder().corp("cross-origin").build()),
+            "cross-origin-resource-policy",
+            BARE.corp("same-origin"),
+            BARE.corp("cross-origin"),
         ),
-        pair(
+        protects(
             "embedded resources",
-            Field("GET /m", "cross-origin-embedder-policy"),
-            |it, _| protected(it, HeadersPolicy::builder().coep("require-corp").build()),
-            |it, _| protected(it, HeadersPolicy::builder().coep("unsafe-none").build()),
+            "cross-origin-embedder-policy",
+            BARE.coep("require-corp"),
+            BARE.coep("unsafe-none"),
         ),
-        pair(
+        protects(
             "longer referrers",
-            Field("GET /m", "referrer-policy"),
-            |it, _| protected(it, HeadersPolicy::builder().referrer("no-referrer").build()),
-            |it, _| protected(it, HeadersPolicy::builder().referrer("unsafe-url").build()),
+            "referrer-policy",
+            BARE.referrer("no-referrer"),
+            BARE.referrer("unsafe-url"),
         ),
-        pair(
+        protects(
             "a camera",
-            Field("GET /m", "permissions-policy"),
-            |it, _| protected(it, HeadersPolicy::builder().permissions(&["camera=()"]).build()),
-            |it, _| protected(it, HeadersPolicy::builder().permissions(&["camera=(self)"]).build()),
+            "permissions-policy",
+            BARE.permissions(&["camera=()"]),
+            BARE.permissions(&["camera=(self)"]),
         ),
         pair(
             "no headers at all",
@@ -661,47 +653,17 @@ fn responses() -> Vec<Pair> {
             |it, _| it.mount("/m", reads().public()),
             |it, _| it.mount("/m", reads().public().policies(policies().no_headers())),
         ),
-        pair(
-            "a stored response",
-            CACHE,
-            |it, _| cached(it, CachePolicy::no_store().build()),
-            |it, _| cached(it, CachePolicy::unstated().max_age(600).build()),
-        ),
-        pair(
-            "a response in shared caches",
-            CACHE,
-            |it, _| cached(it, CachePolicy::no_store().build()),
-            |it, _| cached(it, CachePolicy::unstated().s_maxage(600).build()),
-        ),
-        pair(
-            "private to public",
-            CACHE,
-            |it, _| cached(it, CachePolicy::private().max_age(60).build()),
-            |it, _| cached(it, CachePolicy::public().max_age(60).build()),
-        ),
-        pair(
-            "a longer time",
-            CACHE,
-            |it, _| cached(it, CachePolicy::private().max_age(60).build()),
-            |it, _| cached(it, CachePolicy::private().max_age(86_400).build()),
-        ),
-        pair(
-            "without asking again",
-            CACHE,
-            |it, _| cached(it, CachePolicy::private().no_cache().build()),
-            |it, _| cached(it, CachePolicy::private().build()),
-        ),
-        pair(
-            "stale responses",
-            CACHE,
-            |it, _| cached(it, CachePolicy::public().max_age(60).build()),
-            |it, _| cached(it, CachePolicy::public().max_age(60).stale_if_error(600).build()),
-        ),
+        caches("a stored response", NO_STORE, CachePolicy::unstated().max_age(600)),
+        caches("a response in shared caches", NO_STORE, CachePolicy::unstated().s_maxage(600)),
+        caches("private to public", PRIVATE.max_age(60), PUBLIC.max_age(60)),
+        caches("a longer time", PRIVATE.max_age(60), PRIVATE.max_age(86_400)),
+        caches("without asking again", PRIVATE.no_cache(), PRIVATE),
+        caches("stale responses", PUBLIC.max_age(60), PUBLIC.max_age(60).stale_if_error(600)),
         pair(
             "one response for all tenants",
             Field("GET /m", "vary"),
-            |it, _| cached(it, CachePolicy::public().max_age(60).vary(&["x-tenant"]).build()),
-            |it, _| cached(it, CachePolicy::public().max_age(60).build()),
+            |it, _| cached(it, PUBLIC.max_age(60).vary(&["x-tenant"])),
+            |it, _| cached(it, PUBLIC.max_age(60)),
         ),
     ]
 }
