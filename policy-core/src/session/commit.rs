@@ -353,10 +353,10 @@ mod tests {
         let mut before = record(Some("ada"));
         (before.handle, before.binding) = (Handle([3; 16]), [4; 32]);
         let identity = Identity::new("ada");
+        let now = NOW.after(Duration::from_secs(60));
         let after = |grant: Option<PrivilegeChange>, timings: Timings| {
             let mut effects = Effects::default();
             grant.into_iter().for_each(|grant| effects.grant(grant));
-            let now = NOW.after(Duration::from_secs(60));
             let outcome = HandlerOutcome::Answered(StatusCode::OK);
             match plan(&effects, Row::Live(&before), outcome, now, &timings) {
                 Ok(CommitPlan::Replace { expected: 3, draft, .. }) => draft,
@@ -385,5 +385,10 @@ mod tests {
         assert!(again.absolute_deadline > before.absolute_deadline);
         let other = after(login(Identity::new("bob")), Timings::default()).record(&id, fresh);
         assert_eq!(other.handle, fresh);
+        for draft in [&renewed, &elevated, &again, &other] {
+            let most = Timings::default().lifetime.absolute;
+            assert_eq!(draft.absolute_deadline, draft.created.after(most));
+            assert!(draft.idle_deadline <= draft.idle_deadline_at(now));
+        }
     }
 }

@@ -202,6 +202,9 @@ impl History {
         // A logout ends the session even if its request fails.
         let ends = matches!(step_taken, Step::Logout | Step::LogoutKeep { .. });
         if ends && seen.user.is_some() {
+            if let (Some(reply), Some(End::Status(status))) = (reply, end) {
+                prop_assert_eq!(reply.status, status, "a logout is refused");
+            }
             self.dead_handles.extend(seen.handle.clone());
             self.dead_ids.extend(presented.clone());
         }
