@@ -17,8 +17,8 @@ const GRACE: u64 = 10;
 
 #[post("/leave")]
 #[auth(public)]
-async fn leave(tokens: Tokens, body: String) -> Result<(), CredentialError> {
-    tokens.logout(&body).await.map(drop)
+async fn leave(tokens: Tokens, body: String) -> Result<String, CredentialError> {
+    tokens.logout(&body).await.map(|was_live| was_live.to_string())
 }
 
 fn server() -> TestServer {
@@ -121,11 +121,14 @@ impl Login {
             Act::Wait { seconds } => self.server.wait(seconds),
             Act::Leave { age } => {
                 let request = Request::post("/leave").body(self.refresh_token(age));
-                prop_assert_eq!(self.server.send(request).status, 200);
+                let reply = self.server.send(request);
+                prop_assert_eq!((reply.status, reply.body), (200, (!self.is_ended).to_string()));
                 self.end();
             }
             Act::RevokeUser => {
-                prop_assert_eq!(self.server.send(Request::post("/revoke/ada")).status, 200);
+                let reply = self.server.send(Request::post("/revoke/ada"));
+                let families = u64::from(!self.is_ended).to_string();
+                prop_assert_eq!((reply.status, reply.body), (200, families));
                 self.end();
             }
             Act::RevokeAll => {

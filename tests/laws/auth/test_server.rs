@@ -348,8 +348,8 @@ pub(crate) async fn login(sessions: Sessions, body: String) -> Result<(), Proble
 
 #[post("/revoke/{user}")]
 #[auth(public)]
-pub(crate) async fn revoke_user(user: String, tokens: Tokens) -> Result<(), CredentialError> {
-    tokens.revoke_user(&user).await.map(drop)
+pub(crate) async fn revoke_user(user: String, tokens: Tokens) -> Result<String, CredentialError> {
+    tokens.revoke_user(&user).await.map(|families| families.to_string())
 }
 
 /// Issues a token with the time of its user's login, and its refresh token.
