@@ -267,34 +267,6 @@ async fn every_authorization_field_is_read_as_the_cases_say() {
 }
 
 #[tokio::test]
-async fn a_preflight_is_not_authenticated() {
-    let scenario = Scenario::new(all()).await;
-    let ada = scenario.login("ada").await;
-    scenario.store.fail();
-    scenario.store.take_calls();
-    for path in ["/me", "/token", "/admin"] {
-        let preflight = || {
-            let request = scenario.client.options(path).origin(SPA);
-            request.header("access-control-request-method", "GET")
-        };
-        let plain = preflight().send().await;
-        assert_eq!(plain.status(), 204, "{plain:?}");
-        assert_eq!(plain.header("access-control-allow-origin"), Some(SPA));
-        // Credentials of any kind change nothing.
-        let known = preflight().header("cookie", &ada.cookie);
-        let known = known.header("authorization", bearer(&good_token())).send().await;
-        let wrong =
-            preflight().header("authorization", "Bearer a b").header("cookie", "__Host-sid=");
-        let wrong = wrong.send().await;
-        for response in [known, wrong] {
-            assert_eq!((response.status(), response.headers()), (plain.status(), plain.headers()));
-        }
-    }
-    assert!(scenario.store.take_calls().is_empty());
-    assert_eq!(scenario.shared.calls(), 0);
-}
-
-#[tokio::test]
 async fn unserved_paths_and_methods_are_not_authenticated() {
     let scenario = Scenario::new(all()).await;
     let ada = scenario.login("ada").await;

@@ -262,12 +262,3 @@ async fn basic_is_protected_as_a_session_is() {
         assert_eq!(scenario.shared.calls() - before, usize::from(passes));
     }
 }
-
-#[tokio::test]
-async fn a_preflight_does_not_call_a_scheme() {
-    let (scenario, fails) = scenario().await;
-    fails.store(true, Ordering::Relaxed);
-    let preflight = scenario.client.options("/prices").origin(SPA).header("x-api-key", "k");
-    let response = preflight.header("access-control-request-method", "GET").send().await;
-    assert_eq!(response.status(), 204);
-}

@@ -102,16 +102,6 @@ async fn a_refresh_returns_the_next_pair_and_a_late_reuse_ends_the_family() {
 }
 
 #[tokio::test]
-async fn concurrent_refreshes_all_succeed_with_one_successor() {
-    let scenario = Scenario::new(all()).await;
-    let first = scenario.begin().await;
-    let requests = (0..50).map(|_| scenario.refresh(&first.refresh));
-    let pairs: Vec<Pair> =
-        futures_util::future::join_all(requests).await.iter().map(pair).collect();
-    assert!(pairs.iter().all(|one| one.refresh == pairs[0].refresh));
-}
-
-#[tokio::test]
 async fn a_logout_or_a_cut_off_ends_the_family_and_its_access_tokens() {
     let scenario = Scenario::new(all()).await;
     for path in ["/token/logout", "/token/cut-off"] {

@@ -54,18 +54,3 @@ async fn a_logout_clears_site_data_if_enabled() {
     assert_eq!(ada.post("/revoke-others/200").send().await.header(NAME), None);
     assert_eq!(ada.post("/revoke-all").send().await.header(NAME), cleared);
 }
-
-/// A request that was sent with the old cookie may be answered after a login.
-#[tokio::test]
-async fn only_logouts_remove_the_cookie() {
-    let scenario = Scenario::new(all()).await;
-    let ada = scenario.login("ada").await;
-    ada.post("/logout").send().await;
-    let unknown = format!("__Host-sid={}", "A".repeat(43));
-    for cookie in [&*ada.cookie, &*unknown, "__Host-sid=x", "__Host-sid=a; __Host-sid=b"] {
-        for path in ["/me", "/csrf"] {
-            let response = scenario.client.get(path).header("cookie", cookie).send().await;
-            assert!(leaves_cookie(&response), "{path} {cookie} {response:?}");
-        }
-    }
-}

@@ -2,27 +2,6 @@
 
 use super::*;
 
-#[tokio::test]
-async fn writes_of_requests_at_the_same_time_merge() {
-    let scenario = Scenario::new(all()).await;
-    let ada = scenario.login("ada").await;
-    let keys = ["a", "b", "c"];
-    let requests = keys.map(|key| tokio::spawn(ada.post(&format!("/slow/{key}")).send()));
-    for _ in &keys {
-        scenario.shared.waiting.pass().await;
-    }
-    for _ in &keys {
-        scenario.shared.gate.open();
-    }
-    for request in requests {
-        assert_eq!(request.await.unwrap().status(), 200);
-    }
-    for key in keys {
-        assert_eq!(ada.value(key).await, 1);
-    }
-    assert_eq!(ada.value("count").await, 3);
-}
-
 /// The end of a session during another request is final, by itself and by another device: neither the
 /// values nor the rights of that request bring the session back, and its response leaves the cookie
 /// alone.

@@ -77,6 +77,7 @@ fn credential(server: &TestServer) -> impl Strategy<Value = Vec<(&'static str, S
         vec![cookie(&"A".repeat(43))],
         vec![bearer(&token)],
         vec![bearer("a.b.c")],
+        vec![cookie(""), bearer("a b")],
         vec![bearer(&token), bearer(&token)],
         vec![("x-key", "1".to_owned())],
         vec![cookie(&id), bearer(&token), ("x-key", "1".to_owned())],
