@@ -1,7 +1,7 @@
 //! `#[auth(group)]`: the callers of a handler are those of its group, or else of the app.
 //! `targets.rs` compares each requirement with the same one at the handler.
 
-use policy_server::{Error, StartProblem, manifest::Auth};
+use policy_server::manifest::Auth;
 
 use super::*;
 
@@ -25,15 +25,6 @@ async fn enter(role: String, sessions: Sessions) -> Result<(), Problem> {
 
 fn admins() -> AuthRequirement {
     AuthRequirement::session().roles(&["admin"])
-}
-
-/// The problems of an app that does not start.
-fn codes(app: App<()>) -> Vec<&'static str> {
-    match app.check() {
-        Err(Error::Start(problems)) => problems.iter().map(StartProblem::code).collect(),
-        Err(other) => panic!("{other}"),
-        Ok(()) => Vec::new(),
-    }
 }
 
 fn app() -> App<()> {
@@ -62,11 +53,13 @@ async fn a_handler_admits_whom_its_group_admits() {
 
 #[test]
 fn the_app_decides_where_no_group_does_and_something_has_to() {
-    let of_app = |change: fn(App<()>) -> App<()>| codes(change(app().routes(routes![report])));
+    let of_app =
+        |change: fn(App<()>) -> App<()>| codes(change(app().routes(routes![report])).check());
     assert_eq!(of_app(|app| app.auth(admins())), [""; 0]);
     assert_eq!(of_app(|app| app.public()), [""; 0]);
     assert_eq!(of_app(|app| app), ["auth.group-missing"]);
-    let in_group = |group: Group<()>| codes(app().group("/a", group.routes(routes![report])));
+    let in_group =
+        |group: Group<()>| codes(app().group("/a", group.routes(routes![report])).check());
     assert_eq!(in_group(Group::new().public()), [""; 0]);
     assert_eq!(in_group(Group::new()), ["auth.group-missing"]);
 }
@@ -103,7 +96,7 @@ fn inherited_requirements_follow_the_same_rules() {
     #[auth(group)]
     async fn hook() {}
 
-    let in_group = |group: Group<()>| codes(app().group("/a", group));
+    let in_group = |group: Group<()>| codes(app().group("/a", group).check());
     let user = || Group::new().routes(routes![user]);
     assert_eq!(in_group(user().auth(admins())), [""; 0]);
     assert_eq!(in_group(user().public()), ["auth.principal-of-public"]);
@@ -120,7 +113,7 @@ fn inherited_requirements_follow_the_same_rules() {
     assert_eq!(in_group(counted().auth(admins())), [""; 0]);
     assert_eq!(in_group(counted().public()), ["limit.rate-of-nobody"]);
     let streamed = Group::new().auth(AuthRequirement::ticket()).routes(routes![streamed]);
-    assert_eq!(in_group(streamed), ["auth.tokens-missing", "auth.ticket-method"]);
+    assert_eq!(in_group(streamed), ["auth.ticket-method", "auth.tokens-missing"]);
     let hook = || Group::new().routes(routes![hook]);
     assert_eq!(in_group(hook().auth(admins())), [""; 0]);
     let of_tokens = hook().auth(AuthRequirement::token());

@@ -50,7 +50,7 @@ use std::{
 
 use policy_core::secret::SecretKey;
 use policy_server::{
-    Clock, Route,
+    Clock, Error, Route, StartProblem,
     prelude::*,
     session::SameSite,
     testing::{FaultyStore, TestClient, TestRequest, TestResponse},
@@ -358,6 +358,17 @@ fn removes_cookie(response: &TestResponse) -> bool {
 
 fn leaves_cookie(response: &TestResponse) -> bool {
     response.header("set-cookie").is_none()
+}
+
+/// The codes of the problems with which an app does not start, sorted; none if it starts.
+fn codes<T>(result: Result<T, Error>) -> Vec<&'static str> {
+    let mut codes: Vec<_> = match result {
+        Err(Error::Start(problems)) => problems.iter().map(StartProblem::code).collect(),
+        Err(other) => panic!("{other}"),
+        Ok(_) => Vec::new(),
+    };
+    codes.sort_unstable();
+    codes
 }
 
 #[track_caller]

@@ -1,7 +1,6 @@
 //! An app whose sessions move from one store to another.
 
 use policy_server::{
-    Error,
     session::{SessionSettings, hours},
     store::{MemoryStore, SessionStore},
 };
@@ -112,11 +111,6 @@ async fn the_log_says_how_many_sessions_are_left_and_when_none_is() {
     }
     let lines = [log.with_code("session.store-moving"), log.with_code("session.store-moved")];
     assert_eq!(lines.each_ref().map(Vec::len), [3, 1], "only halves are told: {lines:?}");
-}
-
-fn codes<T>(result: Result<T, Error>) -> Vec<&'static str> {
-    let Err(Error::Start(problems)) = result else { return Vec::new() };
-    problems.iter().map(policy_server::StartProblem::code).collect()
 }
 
 /// Otherwise tokens would be in the new store, which knows no refresh token and no revocation.

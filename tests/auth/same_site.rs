@@ -1,8 +1,7 @@
 //! Pages of other sites, for whose requests browsers withhold the session cookie.
 
 use policy_server::{
-    CorsConfig, Error, SharedOrigins, StartProblem, StoredOrigins, StoredOriginsError,
-    session::SessionSettings,
+    CorsConfig, SharedOrigins, StoredOrigins, StoredOriginsError, session::SessionSettings,
 };
 use policy_tests::log::Log;
 

@@ -3,7 +3,7 @@
 use std::{env, fs, panic, path::PathBuf, process::Command};
 
 use policy_server::{
-    Error, Rule, StartProblem,
+    Rule,
     session::{days, hours},
     store::{EmbeddedStore, LimitPolicy},
 };
@@ -42,12 +42,6 @@ fn problems<T>(result: Result<T, Error>) -> Vec<StartProblem> {
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("it starts"),
     }
-}
-
-fn codes<T>(result: Result<T, Error>) -> Vec<&'static str> {
-    let mut codes: Vec<_> = problems(result).iter().map(StartProblem::code).collect();
-    codes.sort_unstable();
-    codes
 }
 
 fn rooms() -> PathBuf {
