@@ -6,7 +6,6 @@ use std::{
     time::Duration,
 };
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use serde_json::json;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
@@ -15,12 +14,9 @@ use tokio::{
     task::AbortHandle,
     time::timeout,
 };
-use tokio_rustls::{
-    TlsAcceptor,
-    rustls::{ServerConfig, crypto::aws_lc_rs, pki_types::PrivateKeyDer},
-};
+use tokio_rustls::TlsAcceptor;
 
-use crate::issuers::signing::{Signer, pem};
+use crate::issuers::signing::Signer;
 
 /// What the server sends.
 #[derive(Clone, Debug)]
@@ -53,23 +49,9 @@ impl IdentityProvider {
 
     /// A server with a certificate for `localhost`, and the certificate of its authority.
     pub(crate) async fn with_tls(reply: Reply) -> (Self, String) {
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-        let key = KeyPair::generate().unwrap();
-        let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
-        let certificate = params.signed_by(&key, &authority).unwrap();
-        let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(
-                vec![certificate.der().clone()],
-                PrivateKeyDer::Pkcs8(key.serialize_der().into()),
-            )
-            .unwrap();
+        let (config, authority) = policy_tests::tls::identity(&["localhost"]).unwrap();
         let acceptor = TlsAcceptor::from(Arc::new(config));
-        (Self::start(reply, Some(acceptor)).await, pem("CERTIFICATE", authority.der()))
+        (Self::start(reply, Some(acceptor)).await, authority.pem())
     }
 
     async fn start(reply: Reply, tls: Option<TlsAcceptor>) -> Self {
