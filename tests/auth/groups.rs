@@ -45,7 +45,9 @@ async fn a_handler_admits_whom_its_group_admits() {
     let (admin, clerk) = (log_in("admin").await, log_in("clerk").await);
     for path in ["/admin/report", "/admin/user"] {
         assert_problem(&get(path, "theme=dark").await, 401, "auth.credentials-missing");
-        assert_problem(&get(path, &clerk).await, 403, "auth.rights-missing");
+        let refused = get(path, &clerk).await;
+        assert_problem(&refused, 403, "auth.rights-missing");
+        assert_eq!(refused.header("cache-control"), Some("no-store"));
         assert_eq!(get(path, &admin).await.status(), 200, "{path}");
     }
     assert_eq!(get("/admin/user", &admin).await.text(), "ada");

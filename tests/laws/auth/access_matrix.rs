@@ -188,9 +188,9 @@ fn person(name: &'static str) -> impl Strategy<Value = Person> {
         let held = |list: &[(&'static str, bool)]| {
             list.iter().filter(|(_, has)| *has).map(|(name, _)| *name).collect()
         };
-        // Includes names that have a required name as a prefix.
-        let scopes = held(&[("s", s), ("ss", !s), ("t", t)]);
-        Person { name, scopes, roles: held(&[("r", r), ("r2", !r), ("q", q)]) }
+        // Includes names that have a required name as a prefix, or in another case.
+        let scopes = held(&[("s", s), ("ss", !s), ("S", !s), ("t", t)]);
+        Person { name, scopes, roles: held(&[("r", r), ("r2", !r), ("R", !r), ("q", q)]) }
     })
 }
 
