@@ -80,6 +80,7 @@ fn steps() -> impl Strategy<Value = Step> {
 fn ends() -> impl Strategy<Value = Option<End>> {
     prop_oneof![
         5 => (200..600_u16).prop_map(|status| Some(End::Status(status))),
+        2 => select(vec![399, 400, 499, 500]).prop_map(|status| Some(End::Status(status))),
         1 => Just(Some(End::Panic)),
         1 => Just(Some(End::Never)),
         1 => Just(None),
@@ -180,6 +181,10 @@ fn judge(
     if let (true, Some(reply)) = (ends_own, &reply) {
         let by_user = matches!(last, Step::RevokeUser { .. });
         prop_assert!(reply.removes_cookie() || by_user, "the cookie of a dead session stays");
+    }
+    if let (Some(reply), Some(End::Status(status))) = (&reply, end) {
+        prop_assert!(ends_own || !reply.removes_cookie(), "the cookie of a session is removed");
+        prop_assert_eq!(reply.status, status);
     }
     // The precondition: an action on rights, or an end that is not the usual one.
     let is_plain = matches!(last, Step::Read | Step::Write { .. });

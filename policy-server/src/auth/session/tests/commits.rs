@@ -117,6 +117,7 @@ fn rights_need_a_status_below_400_and_writes_one_below_500() {
     for (status, rights, write) in [
         (200, true, true),
         (302, true, true),
+        (399, true, true),
         (400, false, true),
         (499, false, true),
         (500, false, false),
