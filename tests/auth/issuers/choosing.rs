@@ -58,18 +58,6 @@ async fn equal_key_ids_of_two_issuers_are_kept_apart() {
 }
 
 #[tokio::test]
-async fn an_issuer_that_publishes_the_key_of_another_takes_none_of_its_tokens() {
-    let a = Signer::es256("a");
-    for tokens in [
-        own_tokens().accept(issuer(B, &[&a])).accept(issuer(A, &[&a])),
-        own_tokens().accept(issuer(A, &[&a])).accept(issuer(B, &[&a])),
-    ] {
-        let (caller, _) = Caller::new(tokens, &[A, B]);
-        assert_eq!(caller.me(&a.token(claims(A))).await.1, format!("ada of {A}"));
-    }
-}
-
-#[tokio::test]
 async fn an_issuer_may_use_the_id_of_an_own_key() {
     let a = Signer::ed25519("own");
     let (caller, _) = Caller::new(own_tokens().accept(issuer(A, &[&a])), &[A]);
