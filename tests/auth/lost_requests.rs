@@ -1,5 +1,4 @@
-//! Requests without a response: a panic, a time-out, a client that disconnects. Rights are still
-//! taken away, and nothing else happens.
+//! Requests whose client disconnects. Rights are still taken away, and nothing else happens.
 
 use std::pin::Pin;
 
@@ -10,12 +9,11 @@ use tokio::task::JoinHandle;
 use super::*;
 use crate::http;
 
-/// Does something with the session and then ends without a response.
-#[post("/lost/{deed}/{end}")]
+/// Does something with the session and then waits.
+#[post("/lost/{deed}")]
 #[auth(public)]
 async fn lost(
     deed: String,
-    end: String,
     sessions: Sessions,
     session: Session,
     State(shared): State<All>,
@@ -33,15 +31,8 @@ async fn lost(
         "revoke-all" => drop(sessions.revoke_all().await?),
         other => panic!("{other}"),
     }
-    match &*end {
-        // A panic without its message on standard error.
-        "panic" => std::panic::resume_unwind(Box::new("lost")),
-        "wait" => {
-            shared.wait().await;
-            Ok(())
-        }
-        other => panic!("{other}"),
-    }
+    shared.wait().await;
+    Ok(())
 }
 
 /// Actions, and whether the user is still logged in afterwards: here, and on another device.
@@ -55,13 +46,6 @@ const DEEDS: [(&str, bool, bool); 7] = [
     ("revoke-all", false, false),
 ];
 
-async fn scenario() -> Scenario {
-    Scenario::with(routes![lost], |app| {
-        app.policies(Policies::new().limits(Limits::NONE.timeout(Duration::from_millis(100))))
-    })
-    .await
-}
-
 async fn assert_left(deed: &str, ada: &Visitor, other: &Visitor) {
     let (_, here, there) = *DEEDS.iter().find(|known| known.0 == deed).expect("a deed");
     let left = (ada.who().await.is_some(), other.who().await.is_some());
@@ -71,34 +55,13 @@ async fn assert_left(deed: &str, ada: &Visitor, other: &Visitor) {
     }
 }
 
-#[tokio::test]
-async fn a_panic_and_a_time_out_undo_no_logout_and_give_nothing() {
-    let scenario = scenario().await;
-    for (deed, ..) in DEEDS {
-        for (end, status, code) in
-            [("panic", 500, "handler.failed"), ("wait", 503, "handler.timed-out")]
-        {
-            let (ada, other) = (scenario.login("ada").await, scenario.login("ada").await);
-            let response = ada.post(&format!("/lost/{deed}/{end}")).send().await;
-            assert_problem(&response, status, code);
-            assert!(set_cookie(&response).is_none(), "{deed} {response:?}");
-            let ends = matches!(deed, "logout" | "logout-and-login" | "revoke-all");
-            assert_eq!(removes_cookie(&response), ends, "{deed} {end} {response:?}");
-            assert_left(deed, &ada, &other).await;
-            for one in [ada, other] {
-                one.post("/logout").send().await;
-            }
-        }
-    }
-}
-
 /// The future of a request is dropped while its handler waits, as when the client disconnects.
 #[tokio::test]
 async fn a_client_that_goes_away_undoes_no_logout_and_gets_nothing() {
     let scenario = Scenario::new(routes![lost]).await;
     for (deed, ..) in DEEDS {
         let (ada, other) = (scenario.login("ada").await, scenario.login("ada").await);
-        let request: JoinHandle<_> = tokio::spawn(ada.post(&format!("/lost/{deed}/wait")).send());
+        let request: JoinHandle<_> = tokio::spawn(ada.post(&format!("/lost/{deed}")).send());
         scenario.shared.waiting.pass().await;
         request.abort();
         assert!(request.await.unwrap_err().is_cancelled());
@@ -168,7 +131,7 @@ async fn send_lost(server: &Running, shared: &All, deed: &str) -> (Connection, S
     let token = format!("x-csrf-token: {}", token["token"].as_str().unwrap());
     let mut connection = server.connect().await;
     let fields = [own, &cookie, &token, "content-length: 0"];
-    connection.send(raw(&format!("POST /lost/{deed}/wait"), &fields)).await;
+    connection.send(raw(&format!("POST /lost/{deed}"), &fields)).await;
     shared.waiting.pass().await;
     (connection, cookie)
 }

@@ -304,6 +304,10 @@ mod tests {
             with(&|effects| effects.grant(PrivilegeChange::Elevate { identity: identity.clone() }));
         let logout = with(&|effects| effects.end([]));
         let keep = with(&|effects| effects.end(["a".into()]));
+        let leave_for_bob = with(&|effects| {
+            effects.end([]);
+            effects.grant(login("bob"));
+        });
         let a = r#"{"a":1}"#;
         for (effects, row, status, expected) in [
             (&none, Row::Absent, 200, ("nothing", "")),
@@ -334,6 +338,8 @@ mod tests {
             (&logout, Row::Dead, 200, ("delete", "")),
             (&keep, Row::Live(&ada), 200, ("replace", a)),
             (&keep, Row::Live(&ada), 500, ("delete", "")),
+            (&leave_for_bob, Row::Live(&ada), 200, ("replace", "")),
+            (&leave_for_bob, Row::Live(&ada), 500, ("delete", "")),
         ] {
             let decided = decide(effects, row, status);
             assert_eq!(kind(&decided), expected, "{effects:?} on {row:?} with {status}");

@@ -182,8 +182,13 @@ fn judge(
         let by_user = matches!(last, Step::RevokeUser { .. });
         prop_assert!(reply.removes_cookie() || by_user, "the cookie of a dead session stays");
     }
-    if let (Some(reply), Some(End::Status(status))) = (&reply, end) {
+    if let (Some(reply), Some(end)) = (&reply, end) {
         prop_assert!(ends_own || !reply.removes_cookie(), "the cookie of a session is removed");
+        let status = match end {
+            End::Status(status) => status,
+            End::Panic => 500,
+            End::Never => 503,
+        };
         prop_assert_eq!(reply.status, status);
     }
     // The precondition: an action on rights, or an end that is not the usual one.
