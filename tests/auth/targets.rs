@@ -2,30 +2,13 @@
 //! through the same gates.
 
 use policy_server::{
-    AuthError, CredentialError, CsrfPolicy, PolicyLayer, Request, ReverseProxy, Scheme,
-    SchemeRequest, extract::PeerAddr, http::Method,
+    CredentialError, CsrfPolicy, PolicyLayer, Request, ReverseProxy, extract::PeerAddr,
+    http::Method,
 };
-use policy_tests::handlers::ticket;
+use policy_tests::{caller_scheme::CallerScheme, handlers::ticket};
 use tower::Layer as _;
 
 use super::*;
-
-struct Keys;
-
-impl Scheme for Keys {
-    const AMBIENT: bool = false;
-
-    async fn authenticate(
-        &self,
-        request: &mut SchemeRequest<'_>,
-    ) -> Result<Option<Identity>, AuthError> {
-        match request.headers().get("x-api-key") {
-            None => Ok(None),
-            Some(key) if key == "good" => Ok(Some(Identity::new("partner"))),
-            Some(_) => Err(AuthError::Invalid),
-        }
-    }
-}
 
 #[post("/enter/{user}/{role}")]
 #[auth(public)]
@@ -68,7 +51,7 @@ requirements! {
     payers: #[auth(token, scopes = ["pay"])] = Some(AuthRequirement::token().scopes(&["pay"]));
     recent: #[auth(session, fresh = "30s")] =
         Some(AuthRequirement::session().fresh(Duration::from_secs(30)));
-    keys: #[auth(scheme = Keys)] = Some(AuthRequirement::scheme::<Keys>());
+    keys: #[auth(scheme = CallerScheme)] = Some(AuthRequirement::scheme::<CallerScheme>());
 }
 
 /// A handler whose callers are those of its group.
@@ -106,7 +89,7 @@ async fn targets(route: Route<All>, requirement: Option<AuthRequirement>) -> Sce
         };
     }
     Scenario::with(vec![route], |app| {
-        app.scheme(Keys)
+        app.scheme(CallerScheme)
             .routes(routes![enter])
             .mount("/mount", stated!(answer()))
             .proxy(stated!(upstream("/proxy")))
@@ -217,8 +200,8 @@ async fn targets_decide_as_a_handler_with_the_same_attribute() {
             vec![("authorization", bearer(&good_token())), ("cookie", hr)],
             vec![("authorization", bearer("nonsense"))],
             vec![("authorization", "Bearer".to_owned())],
-            vec![("x-api-key", "good".to_owned())],
-            vec![("x-api-key", "bad".to_owned())],
+            vec![("x-caller", "partner".to_owned())],
+            vec![("x-caller", "partner;bad".to_owned())],
         ];
         for credential in &credentials {
             for method in ["GET", "POST"] {
