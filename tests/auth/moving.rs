@@ -4,10 +4,7 @@ use policy_server::{
     session::{SessionSettings, hours},
     store::{MemoryStore, SessionStore},
 };
-use policy_tests::{
-    handlers::{elevate, revoke_all},
-    log::Log,
-};
+use policy_tests::{handlers::elevate, log::Log};
 
 use super::*;
 
@@ -18,16 +15,12 @@ struct Move {
 }
 
 impl Move {
-    async fn new() -> Self {
-        Self::with(|sessions| sessions).await
-    }
-
     async fn with(change: impl Fn(SessionSettings) -> SessionSettings) -> Self {
         let (old, new, clock) = (FaultyStore::default(), FaultyStore::default(), Clock::at(START));
         let in_old = change(Sessions::store(old.clone()).same_site(SameSite::None));
         let moving = change(Sessions::store(new.clone()).same_site(SameSite::None))
             .moving_from(Sessions::store(old.clone()));
-        let routes = || routes![elevate, revoke_all];
+        let routes = || routes![elevate];
         let before = Scenario::on(old, clock.clone(), routes(), |app| app.sessions(in_old)).await;
         let after = Scenario::on(new, clock, routes(), |app| app.sessions(moving)).await;
         Self { before, after }
@@ -56,20 +49,8 @@ async fn a_session_comes_to_the_new_store_with_its_next_id_and_keeps_its_values(
 }
 
 #[tokio::test]
-async fn a_logout_and_a_cut_off_hold_in_both_stores() {
-    let moves = Move::new().await;
-    let (of_old, other) = (moves.login_before("ada").await, moves.login_before("ada").await);
-    let (of_new, bob) = (moves.after.login("ada").await, moves.login_before("bob").await);
-    assert_eq!(other.post("/logout").send().await.status(), 200);
-    assert_eq!(other.who().await, None);
-    assert_eq!(of_new.post("/revoke-all").send().await.text(), "2");
-    assert_eq!((of_old.who().await, of_new.who().await), (None, None));
-    assert_eq!(bob.who().await.as_deref(), Some("bob"));
-}
-
-#[tokio::test]
 async fn without_the_old_store_its_sessions_wait_and_new_ones_work() {
-    let moves = Move::new().await;
+    let moves = Move::with(|sessions| sessions).await;
     let (of_old, of_new) = (moves.login_before("ada").await, moves.after.login("bob").await);
     moves.before.store.fail();
     let waits = of_old.get("/me").send().await;
