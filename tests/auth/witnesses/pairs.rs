@@ -105,6 +105,10 @@ fn writes() -> Mount {
     reads().methods([Method::POST])
 }
 
+fn page() -> Fallback {
+    Fallback::handler(async |_| "reached")
+}
+
 fn policies() -> Policies {
     Policies::new()
 }
@@ -244,8 +248,8 @@ fn callers() -> Vec<Pair> {
         both_ways(
             "the fallback",
             Requests,
-            |it, _| it.fallback(Fallback::handler(async |_| "reached").auth(ADMIN)),
-            |it, _| it.fallback(Fallback::handler(async |_| "reached").public()),
+            |it, _| it.fallback(page().auth(ADMIN)),
+            |it, _| it.fallback(page().public()),
         ),
         both_ways(
             "writes by tokens, too",
@@ -294,11 +298,8 @@ fn forgery() -> Vec<Pair> {
         pair(
             "an exempt fallback",
             Requests,
-            |it, _| it.fallback(Fallback::handler(async |_| "reached").auth(USER)),
-            |it, _| {
-                let fallback = Fallback::handler(async |_| "reached").auth(USER);
-                it.fallback(fallback.csrf(EXEMPT))
-            },
+            |it, _| it.fallback(page().auth(USER)),
+            |it, _| it.fallback(page().auth(USER).csrf(EXEMPT)),
         ),
         pair(
             "an exempt proxy",
@@ -404,11 +405,8 @@ fn pages() -> Vec<Pair> {
         pair(
             "origins of the fallback",
             Requests,
-            |it, _| it.fallback(Fallback::handler(async |_| "reached").public()),
-            |it, _| {
-                let fallback = Fallback::handler(async |_| "reached").public();
-                it.fallback(fallback.policies(policies().cors(ANY)))
-            },
+            |it, _| it.fallback(page().public()),
+            |it, _| it.fallback(page().public().policies(policies().cors(ANY))),
         ),
         pair(
             "a wider list in code",
@@ -491,12 +489,7 @@ fn paths() -> Vec<Pair> {
             |it, _| it.mount("/n", reads().public()),
         ),
         pair("a new mount", Requests, |it, _| it, |it, _| it.mount("/m", reads().public())),
-        pair(
-            "a new fallback",
-            Requests,
-            |it, _| it,
-            |it, _| it.fallback(Fallback::handler(async |_| "reached").public()),
-        ),
+        pair("a new fallback", Requests, |it, _| it, |it, _| it.fallback(page().public())),
         pair(
             "a laxer mount below",
             Requests,
