@@ -47,12 +47,6 @@ fn client(key: &Signer, settings: impl FnOnce(Issuer) -> Issuer) -> Caller {
     Caller(app.routes(routes![admin, reports, recent, tenant, issue_ticket]).test())
 }
 
-fn token(key: &Signer, changes: &Value) -> String {
-    let mut claims = claims(A).json();
-    claims.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
-    key.sign(&json!({ "alg": key.algorithm(), "typ": "at+jwt", "kid": key.id }), &claims)
-}
-
 type Settings = fn(Issuer) -> Issuer;
 
 /// A name, settings, and the statuses of `/admin` and `/reports`.
@@ -68,7 +62,7 @@ async fn an_issuer_grants_only_permitted_rights() {
         "roles": ["admin", "Admins", "root"],
         "scope": "reports:read reports:write Reports.Read",
     });
-    let token = token(&key, &asks_for_all);
+    let token = key.token_with(claims(A), &asks_for_all);
     let cases: [Case; 7] = [
         ("unstated", |issuer| issuer, [403, 403]),
         ("others", |issuer| issuer.roles(["root"]).scopes(["reports:write"]), [403, 403]),
@@ -92,7 +86,7 @@ async fn an_issuer_grants_only_permitted_rights() {
 async fn a_renamed_right_no_longer_has_its_old_meaning() {
     let key = Signer::ed25519("k");
     for (role, status) in [("admin", 403), ("Admins", 200)] {
-        let token = token(&key, &json!({ "roles": [role] }));
+        let token = key.token_with(claims(A), &json!({ "roles": [role] }));
         let renamed = |issuer: Issuer| {
             issuer.role_as("admin", "their-admin").role_as("Admins", "admin").trust_in_full()
         };
@@ -104,7 +98,8 @@ async fn a_renamed_right_no_longer_has_its_old_meaning() {
 #[tokio::test]
 async fn a_ticket_grants_no_more_than_its_token() {
     let key = Signer::ed25519("k");
-    let token = token(&key, &json!({ "scope": "reports:read", "auth_time": START - 10 }));
+    let token =
+        key.token_with(claims(A), &json!({ "scope": "reports:read", "auth_time": START - 10 }));
     for (granted, status) in [(&["reports:read"][..], 200), (&[][..], 403)] {
         let client = client(&key, |issuer| issuer.scopes(granted.iter().copied()));
         let ticket = client.send("POST", "/issue-ticket", &token).await.text();
@@ -144,7 +139,7 @@ async fn an_issuer_names_tenants_only_by_the_claim_that_the_app_reads() {
     ];
     for (settings, claims, due) in cases {
         let client = client(&key, settings);
-        let token = token(&key, &claims);
+        let token = key.token_with(super::claims(A), &claims);
         let response = client.send("GET", "/tenant", &token).await;
         match due {
             Err(status) => assert_eq!(response.status(), status, "{claims}"),
@@ -169,7 +164,7 @@ async fn a_login_in_the_future_is_none() {
         (START + 31, "auth.token-invalid"),
         (START + 365 * 86_400, "auth.token-invalid"),
     ] {
-        let token = token(&key, &json!({ "auth_time": auth_time }));
+        let token = key.token_with(claims(A), &json!({ "auth_time": auth_time }));
         let response = client.send("GET", "/recent", &token).await;
         let found = match response.status().as_u16() {
             200 => String::new(),
@@ -177,6 +172,6 @@ async fn a_login_in_the_future_is_none() {
         };
         assert_eq!(found, code, "{auth_time}");
     }
-    let future = token(&key, &json!({ "iat": START + 31 }));
+    let future = key.token_with(claims(A), &json!({ "iat": START + 31 }));
     assert_eq!(client.send("GET", "/recent", &future).await.status(), 401);
 }

@@ -92,11 +92,9 @@ async fn a_ticket_identifies_the_user_of_its_issuer() {
 #[tokio::test]
 async fn a_session_of_another_issuer_is_none_here() {
     let (caller, _, a, _) = caller();
-    let mut claims = claims(A).json();
     // In the format of this app's session names: 16 bytes.
-    claims["sid"] = "AAAAAAAAAAAAAAAAAAAAAA".into();
-    claims["auth_time"] = START.into();
-    let token = a.sign(&json!({ "alg": "ES256", "typ": "at+jwt", "kid": "a" }), &claims);
+    let session = json!({ "sid": "AAAAAAAAAAAAAAAAAAAAAA", "auth_time": START });
+    let token = a.token_with(claims(A), &session);
     let own = caller.send("POST", "/issue", &token).await;
     assert_eq!(own.status(), 200);
     let payload = own.text().split('.').nth(1).unwrap().to_owned();

@@ -69,8 +69,15 @@ impl Signer {
     }
 
     pub(crate) fn token(&self, claims: Claims<'_>) -> String {
+        self.token_with(claims, &json!({}))
+    }
+
+    /// A token with other claims too, or with other values of these.
+    pub(crate) fn token_with(&self, claims: Claims<'_>, others: &Value) -> String {
         let header = json!({ "alg": self.algorithm(), "typ": "at+jwt", "kid": self.id });
-        self.sign(&header, &claims.json())
+        let mut claims = claims.json();
+        claims.as_object_mut().unwrap().extend(others.as_object().unwrap().clone());
+        self.sign(&header, &claims)
     }
 
     /// A token with any header and claims.

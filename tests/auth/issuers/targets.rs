@@ -74,12 +74,7 @@ impl Issuers {
 
     /// Tokens of both issuers and of none, each with a name.
     fn tokens(&self) -> [(&'static str, String); 6] {
-        let of = |key: &Signer, issuer: &str, more: Value| {
-            let mut claims = claims(issuer).json();
-            claims.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-            let header = json!({ "alg": key.algorithm(), "typ": "at+jwt", "kid": key.id });
-            key.sign(&header, &claims)
-        };
+        let of = |key: &Signer, issuer: &str, more: Value| key.token_with(claims(issuer), &more);
         let rights = json!({ "scope": "read write", "auth_time": START });
         [
             ("of a", of(&self.a, A, rights.clone())),
