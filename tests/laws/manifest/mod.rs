@@ -3,7 +3,6 @@
 mod diff;
 mod explain;
 mod generate;
-mod growth;
 mod lints;
 mod naive;
 mod normal;
