@@ -5,8 +5,8 @@ use policy_core::time::Timestamp;
 
 use super::*;
 use crate::{
-    AppScheme, Auth, Csrf, Date, Headers, Jsonp, Manifest, ManifestRoute, RouteCors, RouteKind,
-    RouteRate, RouteRequirement, SessionFacts, TokenFacts,
+    Auth, Csrf, Date, Headers, Jsonp, Manifest, ManifestRoute, RouteCors, RouteKind, RouteRate,
+    RouteRequirement, SessionFacts, TokenFacts,
     engine::{Engine, Outcome},
     samples::{app, cors, partners, texts, token},
 };
@@ -141,27 +141,6 @@ fn answers_are_those_of_the_rights_of_each_rule() {
 }
 
 #[test]
-fn callers_are_told_apart_by_their_credentials() {
-    let auths = [
-        ("anonymous", Auth::Public),
-        ("session", session(&[])),
-        ("token", Auth::Required(token())),
-        ("ticket", Auth::Required(RouteRequirement { ticket: true, ..Default::default() })),
-        ("scheme", {
-            let scheme = Some(AppScheme { name: "key".to_owned(), ambient: false });
-            Auth::Required(RouteRequirement { scheme, ..Default::default() })
-        }),
-    ];
-    for (named, _) in &auths {
-        for (kind, auth) in &auths {
-            let rules = format!("[never.a]\nroutes = [\"/a\"]\ncallers = [\"{named}\"]");
-            let found = violations(&rules, vec![route(&["GET"], "/a", auth.clone())]);
-            assert_eq!(!found.is_empty(), named == kind, "{named} {kind}: {found:?}");
-        }
-    }
-}
-
-#[test]
 fn pages_of_an_origin_do_not_act_for_their_visitors() {
     let rules = "[never.partner]\nroutes = [\"**\"]\norigins = [\"https://*.partner.example\"]";
     let of = |methods: &[&str], auth: Auth, cors: Option<RouteCors>| {
@@ -210,14 +189,6 @@ fn a_list_without_a_bound_may_name_every_page() {
     for within in [None, Some(&["*"][..])] {
         assert_eq!(of(Auth::Public, within, "anonymous"), reached, "{within:?}");
     }
-}
-
-#[test]
-fn a_rule_about_everybody_states_that_there_is_no_such_route() {
-    let rules = "[never.debug]\nroutes = [\"/debug/**\"]";
-    assert_eq!(violations(rules, Vec::new()), [""; 0]);
-    let env = route(&["GET"], "/debug/env", session(&["admin"]));
-    assert_eq!(violations(rules, vec![env]), ["never.debug GET /debug/env reached"]);
 }
 
 #[test]
