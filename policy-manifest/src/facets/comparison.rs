@@ -49,6 +49,36 @@ impl Direction {
     }
 }
 
+/// The effects of several differences, in words.
+#[derive(Default)]
+pub(super) struct Effects {
+    pub(super) opens: bool,
+    pub(super) narrows: bool,
+    pub(super) words: Vec<String>,
+}
+
+impl Effects {
+    pub(super) fn add(&mut self, direction: Direction, words: impl Into<String>) {
+        self.opens |= direction.opens();
+        self.narrows |= direction.narrows();
+        self.words.push(words.into());
+    }
+
+    /// Adds what a list of this name gains and loses.
+    pub(super) fn add_lists(&mut self, name: &str, old: &[String], new: &[String]) {
+        if let Some((direction, words)) = sets(&set(old), &set(new)) {
+            self.add(direction, format!("{name} {words}"));
+        }
+    }
+
+    /// All of them as one change; `None` if there are none.
+    pub(super) fn change(self, separator: &str) -> Option<(Direction, String)> {
+        let direction = Direction::from_effects(self.opens, self.narrows);
+        let direction = direction.unwrap_or(Direction::Shifts);
+        (!self.words.is_empty()).then(|| (direction, self.words.join(separator)))
+    }
+}
+
 /// The members that a set gains and loses; more members open access.
 pub(crate) fn sets(old: &BTreeSet<String>, new: &BTreeSet<String>) -> Option<(Direction, String)> {
     let listed = |names: Vec<&String>| {

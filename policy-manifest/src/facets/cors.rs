@@ -1,7 +1,5 @@
 //! `#[cors]`: which pages of other origins may read responses.
 
-use std::collections::BTreeSet;
-
 use http::header;
 use policy_core::{
     Refusal,
@@ -12,8 +10,8 @@ use policy_core::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Cell, Column, Direction, FacetEntry, ManifestRoute, RefusedRequest, ShownRoute, Side, Tone,
-    comparison::{set, sets},
+    Cell, Column, Direction, Effects, FacetEntry, ManifestRoute, RefusedRequest, ShownRoute, Side,
+    Tone,
     facts::{region, regions},
     is_default, is_false, lower, sort, texts,
 };
@@ -252,66 +250,53 @@ fn change(from: Side<'_>, to: Side<'_>) -> Option<(Direction, String)> {
     let (before, after) =
         (old.map_or(nothing.clone(), RouteCors::region), new.map_or(nothing, RouteCors::region));
     let (gained, lost) = (after.difference(&before), before.difference(&after));
-    let (mut opens, mut narrows) = (!gained.is_empty(), !lost.is_empty());
-    let mut words = Vec::new();
-    if opens {
-        words.push(format!("origins gain `{gained}`"));
+    let mut found = Effects::default();
+    if !gained.is_empty() {
+        found.add(Direction::Opens, format!("origins gain `{gained}`"));
     }
-    if narrows {
-        words.push(format!("origins lose `{lost}`"));
+    if !lost.is_empty() {
+        found.add(Direction::Narrows, format!("origins lose `{lost}`"));
     }
     let (Some(old), Some(new)) = (old, new) else {
-        if new.is_some_and(|new| new.credentials) {
-            words.push("with credentials".to_owned());
+        if !found.words.is_empty() && new.is_some_and(|new| new.credentials) {
+            found.words.push("with credentials".to_owned());
         }
-        return Direction::from_effects(opens, narrows)
-            .map(|direction| (direction, words.join(", ")));
+        return found.change(", ");
     };
     if old.credentials != new.credentials {
-        opens |= new.credentials;
-        narrows |= old.credentials;
-        words.push(match new.credentials {
-            true => "credentials are allowed".to_owned(),
-            false => "credentials are not allowed any more".to_owned(),
-        });
-    } else if new.credentials && to.route.is_ambient() && !from.route.is_ambient() {
-        opens = true;
-        words.push("credentials that browsers send are taken now".to_owned());
-    }
-    let methods = |cors: &RouteCors| cors.methods.as_ref().map(|methods| set(methods));
-    match (methods(old), methods(new)) {
-        (Some(old), Some(new)) => {
-            merge("methods", &old, &new, &mut opens, &mut narrows, &mut words);
+        match new.credentials {
+            true => found.add(Direction::Opens, "credentials are allowed"),
+            false => found.add(Direction::Narrows, "credentials are not allowed any more"),
         }
+    } else if new.credentials && to.route.is_ambient() && !from.route.is_ambient() {
+        found.add(Direction::Opens, "credentials that browsers send are taken now");
+    }
+    match (&old.methods, &new.methods) {
+        (Some(old), Some(new)) => found.add_lists("methods", old, new),
         (None, None) => (),
         (None, Some(_)) => {
-            narrows |= lists_too_few(new, from.route);
-            words.push("methods are listed".to_owned());
+            found.narrows |= lists_too_few(new, from.route);
+            found.words.push("methods are listed".to_owned());
         }
         (Some(_), None) => {
-            opens |= lists_too_few(old, to.route);
-            words.push("methods are those that are served".to_owned());
+            found.opens |= lists_too_few(old, to.route);
+            found.words.push("methods are those that are served".to_owned());
         }
     }
-    let (before, after) = (set(&old.headers), set(&new.headers));
-    merge("request headers", &before, &after, &mut opens, &mut narrows, &mut words);
-    let (before, after) = (set(&old.expose), set(&new.expose));
-    merge("exposed headers", &before, &after, &mut opens, &mut narrows, &mut words);
+    found.add_lists("request headers", &old.headers, &new.headers);
+    found.add_lists("exposed headers", &old.expose, &new.expose);
     if let Some((direction, change)) = list_change((old, from.manifest), (new, to.manifest)) {
-        opens |= direction.opens();
-        narrows |= direction.narrows();
-        words.push(change);
+        found.add(direction, change);
     }
     for (name, before, after) in [
         ("max_age", format!("{:?}", old.max_age), format!("{:?}", new.max_age)),
         ("dangers", format!("{:?}", old.dangers), format!("{:?}", new.dangers)),
     ] {
         if before != after {
-            words.push(format!("{name} was {before}, is {after}"));
+            found.words.push(format!("{name} was {before}, is {after}"));
         }
     }
-    let shifts = (!words.is_empty()).then_some(Direction::Shifts);
-    Some((Direction::from_effects(opens, narrows).or(shifts)?, words.join(", ")))
+    found.change(", ")
 }
 
 /// Whether a policy that lists methods refuses a preflight that it allows without them: for a method that
@@ -367,21 +352,6 @@ fn list_words(cors: &RouteCors) -> String {
         RouteOrigins::AtRunTime(RuntimeOrigins { list, by: Some(by), .. }) => {
             format!("`{list}` by `{{{by}}}`")
         }
-    }
-}
-
-fn merge(
-    name: &str,
-    old: &BTreeSet<String>,
-    new: &BTreeSet<String>,
-    opens: &mut bool,
-    narrows: &mut bool,
-    words: &mut Vec<String>,
-) {
-    if let Some((direction, change)) = sets(old, new) {
-        *opens |= direction.opens();
-        *narrows |= direction.narrows();
-        words.push(format!("{name} {change}"));
     }
 }
 

@@ -11,7 +11,7 @@ use policy_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, Column, Direction, FacetEntry, FromPolicy, Side};
+use super::{Cell, Column, Direction, Effects, FacetEntry, FromPolicy, Side};
 use crate::Manifest;
 
 /// The security headers of responses: lower-case names and values. A nonce in a
@@ -131,7 +131,7 @@ pub(crate) fn is_as_strict(name: &str, value: &str, than: &str) -> bool {
 }
 
 fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
-    let (mut opens, mut narrows, mut words) = (false, false, Vec::new());
+    let mut found = Effects::default();
     let nothing = Headers::default();
     let [old, new] =
         [old, new].map(|side| side.manifest.headers_of(side.route).unwrap_or(&nothing));
@@ -139,28 +139,23 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
     {
         for name in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {
             match (before.get(name), after.get(name)) {
-                (Some(_), None) => {
-                    opens = true;
-                    words.push(format!("`{name}`{on} is gone"));
-                }
+                (Some(_), None) => found.add(Direction::Opens, format!("`{name}`{on} is gone")),
                 (None, Some(value)) => {
-                    narrows = true;
-                    words.push(format!("`{name}: {value}`{on} is new"));
+                    found.add(Direction::Narrows, format!("`{name}: {value}`{on} is new"));
                 }
                 (Some(one), Some(other)) if one != other => {
                     let order = strictness::compare(name, one, other);
-                    opens |= order.is_none_or(|order| order.opens);
-                    narrows |= order.is_some_and(|order| order.narrows);
+                    found.opens |= order.is_none_or(|order| order.opens);
+                    found.narrows |= order.is_some_and(|order| order.narrows);
                     let doubt = match order {
                         Some(_) => "",
                         None => ", which cannot be shown to be as strict",
                     };
-                    words.push(format!("`{name}`{on} was `{one}`, is `{other}`{doubt}"));
+                    found.words.push(format!("`{name}`{on} was `{one}`, is `{other}`{doubt}"));
                 }
                 _ => (),
             }
         }
     }
-    let shifts = (!words.is_empty()).then_some(Direction::Shifts);
-    Some((Direction::from_effects(opens, narrows).or(shifts)?, words.join(", ")))
+    found.change(", ")
 }

@@ -9,8 +9,8 @@ use policy_core::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Cell, Column, Direction, FacetEntry, MethodRequests, ObjectKey, ObjectUse, RefusedRequest,
-    RouteKind, ShownRoute, Side, is_default,
+    Cell, Column, Direction, Effects, FacetEntry, MethodRequests, ObjectKey, ObjectUse,
+    RefusedRequest, RouteKind, ShownRoute, Side, is_default,
     words::{bytes_in_words, millis, millis_in_words, rate_in_words},
 };
 
@@ -129,13 +129,14 @@ fn refusals(MethodRequests { route, .. }: MethodRequests<'_>, found: &mut Vec<Re
 
 fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
     let [old, new] = [old, new].map(|side| &side.route.limits);
-    let (mut opens, mut narrows, mut words) = (false, false, Vec::new());
+    let mut found = Effects::default();
     for (name, before, after) in [("rate", old.rate, new.rate), ("misses", old.misses, new.misses)]
     {
         if before != after {
-            opens |= exceeds(after, before);
-            narrows |= exceeds(before, after);
-            words.push(format!("{name} was {}, is {}", rate_words(before), rate_words(after)));
+            found.opens |= exceeds(after, before);
+            found.narrows |= exceeds(before, after);
+            let [before, after] = [before, after].map(rate_words);
+            found.words.push(format!("{name} was {before}, is {after}"));
         }
     }
     let number = |value: Option<u64>| value.map_or_else(|| "none".to_owned(), |n| n.to_string());
@@ -149,13 +150,12 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
     .chain(socket_limits(old, new))
     {
         if before != after {
-            opens |= most(after) > most(before);
-            narrows |= most(after) < most(before);
-            words.push(format!("{name} was {}, is {}", number(before), number(after)));
+            found.opens |= most(after) > most(before);
+            found.narrows |= most(after) < most(before);
+            found.words.push(format!("{name} was {}, is {}", number(before), number(after)));
         }
     }
-    let shifts = (!words.is_empty()).then_some(Direction::Shifts);
-    Some((Direction::from_effects(opens, narrows).or(shifts)?, words.join(", ")))
+    found.change(", ")
 }
 
 /// Whether some client may send requests by one rate that the other refuses: more at once, more in

@@ -29,6 +29,7 @@ pub use auth::{AppScheme, Auth, CALLERS, RouteRequirement};
 pub use cache::Cache;
 pub(crate) use cache::storers;
 pub use column::{Cell, CellOf, Column, ShownRoute, Tone};
+use comparison::Effects;
 pub use comparison::{Direction, Side};
 pub(crate) use comparison::{set, sets};
 pub(crate) use cors::reduce;

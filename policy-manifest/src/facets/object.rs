@@ -13,8 +13,8 @@ use policy_core::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Cell, Column, Direction, FacetEntry, FromPolicy, ManifestRoute, MethodRequests, ShownRoute,
-    Side, Tone, is_default, millis, millis_in_words,
+    Cell, Column, Direction, Effects, FacetEntry, FromPolicy, ManifestRoute, MethodRequests,
+    ShownRoute, Side, Tone, is_default, millis, millis_in_words,
 };
 use crate::{
     Manifest,
@@ -236,12 +236,12 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
     let mut found = Effects::default();
     match (&before.none, &after.none) {
         (None, Some(reason)) => {
-            found.opens = true;
-            found.words.push(format!("takes path parameters without an object: {reason:?}"));
+            let words = format!("takes path parameters without an object: {reason:?}");
+            found.add(Direction::Opens, words);
         }
         (Some(_), None) => {
-            found.narrows = true;
-            found.words.push("takes no path parameter without an object any more".to_owned());
+            let words = "takes no path parameter without an object any more";
+            found.add(Direction::Narrows, words);
         }
         (Some(before), Some(after)) if before != after => {
             found.words.push(format!("the reason was {before:?}, is {after:?}"));
@@ -261,9 +261,7 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
         found.words.push("checks its objects in another order".to_owned());
     }
     // The names of parameters are no part of a policy.
-    let direction = Direction::from_effects(found.opens, found.narrows)
-        .or((!found.words.is_empty()).then_some(Direction::Shifts))?;
-    Some((direction, found.words.join("; ")))
+    found.change("; ")
 }
 
 /// A type of objects, and where the key of one comes from: a parameter by its position.
@@ -294,14 +292,6 @@ fn by_place<'a>(side: Side<'a>) -> BTreeMap<Place<'a>, Vec<&'a ObjectUse>> {
     found
 }
 
-/// The effects of a change, in words.
-#[derive(Default)]
-struct Effects {
-    opens: bool,
-    narrows: bool,
-    words: Vec<String>,
-}
-
 impl Effects {
     /// Compares the actions for which one object is checked.
     fn compare(
@@ -327,8 +317,8 @@ impl Effects {
                 self.words.push(words + " any more");
             }
             (true, false) => {
-                self.narrows = true;
-                self.words.push(format!("checks {} for {}", place(&come), actions(&come)));
+                let words = format!("checks {} for {}", place(&come), actions(&come));
+                self.add(Direction::Narrows, words);
             }
             (false, false) => {
                 let conditions = old.manifest.rule_of(&gone).zip(new.manifest.rule_of(&come));
@@ -348,12 +338,12 @@ impl Effects {
         };
         let (gone, come) = (without(before, after), without(after, before));
         if !come.is_empty() {
-            self.opens = true;
-            self.words.push(format!("takes {come} from clients without an object"));
+            let words = format!("takes {come} from clients without an object");
+            self.add(Direction::Opens, words);
         }
         if !gone.is_empty() {
-            self.narrows = true;
-            self.words.push(format!("takes {gone} from clients without an object no more"));
+            let words = format!("takes {gone} from clients without an object no more");
+            self.add(Direction::Narrows, words);
         }
     }
 
@@ -363,12 +353,9 @@ impl Effects {
         else {
             return;
         };
-        match before < after {
-            true => self.opens = true,
-            false => self.narrows = true,
-        }
+        let direction = if before < after { Direction::Opens } else { Direction::Narrows };
         let [before, after] = [before, after].map(millis_in_words);
-        self.words.push(format!("checks open streams every {after}, no longer every {before}"));
+        self.add(direction, format!("checks open streams every {after}, no longer every {before}"));
     }
 
     /// Compares two conditions; without them, nothing can be said. Returns words, and who gains.

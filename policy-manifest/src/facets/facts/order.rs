@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use policy_core::forwarded::IpNetwork;
 
 use super::{FactChange, Facts};
-use crate::facets::{Direction, json, millis_in_words, seconds_in_words, set, sets};
+use crate::facets::{Direction, Effects, json, millis_in_words, seconds_in_words, set, sets};
 
 /// A number: a larger one admits more; `None` is no limit.
 pub(crate) fn more(old: &Option<u64>, new: &Option<u64>) -> FactChange {
@@ -58,14 +58,9 @@ fn reversed(change: FactChange) -> FactChange {
 
 /// Joins several changes into one.
 pub(super) fn join(changes: impl IntoIterator<Item = (Direction, String)>) -> FactChange {
-    let (mut opens, mut narrows, mut words) = (false, false, Vec::new());
-    for (direction, change) in changes {
-        opens |= direction.opens();
-        narrows |= direction.narrows();
-        words.push(change);
-    }
-    let direction = Direction::from_effects(opens, narrows).unwrap_or(Direction::Shifts);
-    (!words.is_empty()).then(|| (direction, words.join("; ")))
+    let mut found = Effects::default();
+    changes.into_iter().for_each(|(direction, words)| found.add(direction, words));
+    found.change("; ")
 }
 
 /// A value that changes responses, and admits nobody.
