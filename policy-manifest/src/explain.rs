@@ -305,34 +305,16 @@ fn is_unsafe(name: &header::HeaderName, value: &HeaderValue) -> bool {
         }
         "accept" | "accept-language" | "content-language" => false,
         "range" => !value.to_str().is_ok_and(is_simple_range),
-        // Browsers write these themselves: forbidden request-headers, and those of navigations, of
-        // reloads, of alternative services (RFC 7838 5) and of data savers, which a recorded request has.
-        "accept-charset"
-        | "accept-encoding"
-        | "alt-used"
-        | "cache-control"
-        | "connection"
-        | "content-length"
-        | "cookie"
-        | "date"
-        | "dnt"
-        | "expect"
-        | "host"
-        | "keep-alive"
-        | "origin"
-        | "pragma"
-        | "priority"
-        | "referer"
-        | "save-data"
-        | "te"
-        | "trailer"
-        | "transfer-encoding"
-        | "upgrade-insecure-requests"
-        | "user-agent"
-        | "via" => false,
-        _ => true,
+        name => !BY_BROWSERS.split_ascii_whitespace().any(|own| own == name),
     }
 }
+
+/// The headers that browsers write themselves: forbidden request-headers, and those of navigations, of
+/// reloads, of alternative services (RFC 7838 5) and of data savers, which a recorded request has.
+const BY_BROWSERS: &str =
+    "accept-charset accept-encoding alt-used cache-control connection content-length cookie date dnt
+     expect host keep-alive origin pragma priority referer save-data te trailer transfer-encoding
+     upgrade-insecure-requests user-agent via";
 
 /// Whether it is one range with a beginning, as media elements send it (Fetch, simple range header value).
 fn is_simple_range(value: &str) -> bool {

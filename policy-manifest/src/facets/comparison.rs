@@ -81,21 +81,17 @@ impl Effects {
 
 /// The members that a set gains and loses; more members open access.
 pub(crate) fn sets(old: &BTreeSet<String>, new: &BTreeSet<String>) -> Option<(Direction, String)> {
-    let listed = |names: Vec<&String>| {
-        let names: Vec<_> = names.into_iter().map(|name| format!("`{name}`")).collect();
-        names.join(" ")
-    };
-    let gained: Vec<_> = new.difference(old).collect();
-    let lost: Vec<_> = old.difference(new).collect();
-    let direction = Direction::from_effects(!gained.is_empty(), !lost.is_empty())?;
-    let mut words = Vec::new();
-    if !gained.is_empty() {
-        words.push(format!("gain {}", listed(gained)));
+    let (gained, lost) = (new.difference(old), old.difference(new));
+    let mut found = Effects::default();
+    for (direction, verb, names) in
+        [(Direction::Opens, "gain", gained), (Direction::Narrows, "lose", lost)]
+    {
+        let names: Vec<_> = names.map(|name| format!("`{name}`")).collect();
+        if !names.is_empty() {
+            found.add(direction, format!("{verb} {}", names.join(" ")));
+        }
     }
-    if !lost.is_empty() {
-        words.push(format!("lose {}", listed(lost)));
-    }
-    Some((direction, words.join(", ")))
+    found.change(", ")
 }
 
 pub(crate) fn set(list: &[String]) -> BTreeSet<String> {

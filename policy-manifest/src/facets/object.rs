@@ -332,18 +332,15 @@ impl Effects {
 
     /// Compares the ids that nothing checks.
     fn compare_fields(&mut self, before: &BTreeSet<String>, after: &BTreeSet<String>) {
-        let without = |fields: &BTreeSet<String>, others| {
-            let names = fields.difference(others).map(|name| format!("`{name}`"));
-            names.collect::<Vec<_>>().join(", ")
-        };
-        let (gone, come) = (without(before, after), without(after, before));
-        if !come.is_empty() {
-            let words = format!("takes {come} from clients without an object");
-            self.add(Direction::Opens, words);
-        }
-        if !gone.is_empty() {
-            let words = format!("takes {gone} from clients without an object no more");
-            self.add(Direction::Narrows, words);
+        let (come, gone) = (after.difference(before), before.difference(after));
+        for (direction, names, end) in
+            [(Direction::Opens, come, ""), (Direction::Narrows, gone, " no more")]
+        {
+            let names: Vec<_> = names.map(|name| format!("`{name}`")).collect();
+            if !names.is_empty() {
+                let names = names.join(", ");
+                self.add(direction, format!("takes {names} from clients without an object{end}"));
+            }
         }
     }
 
