@@ -162,49 +162,30 @@ struct Readme;
 mod tests {
     use super::*;
 
-    /// The same app, written in two ways.
-    fn sample_manifest(is_other: bool) -> Manifest {
+    fn sample_manifest() -> Manifest {
         let mut manifest = Manifest::new();
         let mut fields = Headers::default();
         fields.every.insert("x-content-type-options".to_owned(), "nosniff".to_owned());
         let headers = manifest.add_headers(fields);
-        let origins: &[&str] = match is_other {
-            false => &["https://*.a.example", "https://b.example"],
-            true => &["https://b.example", "https://x.a.example", "https://*.a.example"],
-        };
         let cors = RouteCors {
-            headers: vec![if is_other { "X-Range" } else { "x-range" }.to_owned()],
+            headers: vec!["x-range".to_owned()],
             max_age: Some(600),
-            ..samples::cors(origins, true)
+            ..samples::cors(&["https://*.a.example", "https://b.example"], true)
         };
         let auth = Auth::Required(samples::session());
-        let of = |methods: &[&str]| ManifestRoute {
-            cors: Some(cors.clone()),
-            headers: Some(headers.clone()),
-            ..ManifestRoute::handler("/orders/{id}", methods.iter().copied(), auth.clone())
+        let orders = ManifestRoute {
+            cors: Some(cors),
+            headers: Some(headers),
+            ..ManifestRoute::handler("/orders/{id}", ["GET", "PUT"], auth)
         };
-        let status = ManifestRoute::handler("/", ["GET"], Auth::Public);
-        manifest.routes = match is_other {
-            false => vec![of(&["GET", "PUT"]), status],
-            true => vec![status, of(&["PUT"]), of(&["HEAD", "GET"])],
-        };
+        manifest.routes = vec![orders, ManifestRoute::handler("/", ["GET"], Auth::Public)];
         manifest
     }
 
     #[test]
-    fn equal_policies_have_equal_bytes() {
-        let text = sample_manifest(false).to_json();
-        assert_eq!(sample_manifest(true).to_json(), text);
-        assert_eq!(sample_manifest(true).digest(), sample_manifest(false).digest());
-        let mut other = sample_manifest(false);
-        other.routes[0].cors = None;
-        assert_ne!(other.digest(), sample_manifest(false).digest());
-    }
-
-    #[test]
     fn a_facet_is_one_line() {
-        let before = sample_manifest(false).to_json();
-        let mut changed = sample_manifest(false);
+        let before = sample_manifest().to_json();
+        let mut changed = sample_manifest();
         changed.routes[0].csrf = Csrf::Exempt("why".to_owned());
         let after = changed.to_json();
         let new: Vec<_> = after.lines().filter(|line| !before.contains(line)).collect();
@@ -280,14 +261,8 @@ mod tests {
     }
 
     #[test]
-    fn a_manifest_is_read_as_it_was_written() {
-        let manifest = sample_manifest(true);
-        assert_eq!(Manifest::parse(&manifest.to_json()).unwrap(), manifest.normal());
-    }
-
-    #[test]
     fn rejects_unreadable_manifests() {
-        let text = sample_manifest(false).to_json();
+        let text = sample_manifest().to_json();
         for (from, to, words) in [
             ("\"format\": 1", "\"format\": 2", "up to 1"),
             ("\"session\":true", "\"session\":true,\"captcha\":true", "unknown field `captcha`"),
@@ -301,7 +276,7 @@ mod tests {
         }
         let long = format!("/{}", "a".repeat(100_000));
         let error =
-            Manifest::parse(&sample_manifest(false).to_json().replace("\"/", &format!("\"{long}")));
+            Manifest::parse(&sample_manifest().to_json().replace("\"/", &format!("\"{long}")));
         let error = error.unwrap_err().to_string();
         assert!(error.contains("has a path of over 4,096 bytes") && error.len() < 200, "{error}");
         let sessions = "\"app\": {\"sessions\": {\"store\": \"memory\", \"cookie\": \"sid\"}}";
