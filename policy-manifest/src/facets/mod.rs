@@ -52,11 +52,23 @@ pub(crate) use route::{WrittenRoute, json};
 
 use crate::{Manifest, credentials::RequestCredentials};
 
-/// The list of facets: the fields of a route in the order of the canonical form, each with its
-/// facet, and with the type of its text, where routes share a set. `facets!(macro)` calls a macro with the list.
+/// The list of facets: the fields of a route in the order of the canonical form, first those that are no
+/// policy, then each with its facet, and with the type of its text, where routes share a set. `facets!(macro)`
+/// calls a macro with the list.
 macro_rules! facets {
     ($callback:ident) => {
         $callback! {
+            /// Whether a mount or a proxy takes encoded slashes in the paths below it.
+            takes_slashes: bool,
+            /// Where the tunnels of CONNECT may lead.
+            targets: Vec<String>,
+            /// What serves it, and what is passed on.
+            target: TargetFacts,
+            /// What its handler takes from requests, and the problems with which it responds.
+            handler: HandlerFacts,
+            /// The layers around what serves it, the outermost first, each after its level. They run
+            /// behind the gates.
+            layers: Vec<String>;
             /// The callers that it accepts.
             auth: Auth => auth::FACET,
             /// The CSRF protection of requests with an ambient credential.
@@ -169,7 +181,10 @@ pub fn enforced_by(gate: Gate) -> Option<&'static str> {
 }
 
 macro_rules! list_facets {
-    ($($(#[$doc:meta])* $field:ident: $Type:ty $(as $Text:ty)? $(=> $FacetEntry:path)?,)*) => {
+    (
+        $($(#[$own_doc:meta])* $own:ident: $Own:ty),*;
+        $($(#[$doc:meta])* $field:ident: $Type:ty $(as $Text:ty)? $(=> $FacetEntry:path)?,)*
+    ) => {
         /// All facets, in the order of their lines.
         pub const ALL: &[FacetEntry] = &[$($($FacetEntry,)?)*];
 

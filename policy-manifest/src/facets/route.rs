@@ -58,6 +58,7 @@ macro_rules! text_of {
 
 macro_rules! define_route {
     (
+        $($(#[$own_doc:meta])* $own:ident: $Own:ty),*;
         $(#[$auth_doc:meta])* $auth:ident: $Auth:ty => $AuthFacet:path,
         $($(#[$doc:meta])* $field:ident: $Type:ty $(as $Text:ty)? $(=> $FacetEntry:path)?,)*
     ) => {
@@ -73,22 +74,11 @@ macro_rules! define_route {
             /// The target that serves it.
             #[serde(skip_serializing_if = "is_default")]
             pub kind: RouteKind,
-            /// Whether a mount or a proxy takes encoded slashes in the paths below it.
-            #[serde(skip_serializing_if = "is_false")]
-            pub takes_slashes: bool,
-            /// Where the tunnels of CONNECT may lead.
-            #[serde(skip_serializing_if = "Vec::is_empty")]
-            pub targets: Vec<String>,
-            /// What serves it, and what is passed on.
-            #[serde(skip_serializing_if = "is_default")]
-            pub target: TargetFacts,
-            /// What its handler takes from requests, and the problems with which it responds.
-            #[serde(skip_serializing_if = "is_default")]
-            pub handler: HandlerFacts,
-            /// The layers around what serves it, the outermost first, each after its level. They run
-            /// behind the gates.
-            #[serde(skip_serializing_if = "Vec::is_empty")]
-            pub layers: Vec<String>,
+            $(
+                $(#[$own_doc])*
+                #[serde(skip_serializing_if = "is_default")]
+                pub $own: $Own,
+            )*
             $(#[$auth_doc])*
             pub $auth: $Auth,
             $(
@@ -107,16 +97,10 @@ macro_rules! define_route {
             methods: Vec<String>,
             #[serde(default)]
             kind: RouteKind,
-            #[serde(default)]
-            takes_slashes: bool,
-            #[serde(default)]
-            targets: Vec<String>,
-            #[serde(default)]
-            target: TargetFacts,
-            #[serde(default)]
-            handler: HandlerFacts,
-            #[serde(default)]
-            layers: Vec<String>,
+            $(
+                #[serde(default)]
+                $own: $Own,
+            )*
             $auth: $Auth,
             $(
                 #[serde(default)]
@@ -153,11 +137,7 @@ macro_rules! define_route {
                     path: self.path,
                     methods: self.methods,
                     kind: self.kind,
-                    takes_slashes: self.takes_slashes,
-                    targets: self.targets,
-                    target: self.target,
-                    handler: self.handler,
-                    layers: self.layers,
+                    $($own: self.$own,)*
                     $auth: self.$auth,
                 })
             }
@@ -175,11 +155,7 @@ macro_rules! define_route {
                     path: path.into(),
                     methods: methods.into_iter().map(Into::into).collect(),
                     kind,
-                    takes_slashes: false,
-                    targets: Vec::new(),
-                    target: TargetFacts::default(),
-                    handler: HandlerFacts::default(),
-                    layers: Vec::new(),
+                    $($own: <$Own>::default(),)*
                     auth,
                     $($field: <$Type>::default(),)*
                 }
@@ -191,11 +167,7 @@ macro_rules! define_route {
                 call("path", json(&self.path));
                 for_stated("methods", &self.methods, &mut call);
                 for_stated("kind", &self.kind, &mut call);
-                for_stated("takes_slashes", &self.takes_slashes, &mut call);
-                for_stated("targets", &self.targets, &mut call);
-                for_stated("target", &self.target, &mut call);
-                for_stated("handler", &self.handler, &mut call);
-                for_stated("layers", &self.layers, &mut call);
+                $(for_stated(stringify!($own), &self.$own, &mut call);)*
                 call(stringify!($auth), json(&self.$auth));
                 $(for_stated(stringify!($field), &self.$field, &mut call);)*
             }
