@@ -532,12 +532,6 @@ const FOUND: &[LintCase] = &[
     ),
     (
         Lint::LongLifetime,
-        "origin=https://a.example sessions=lax absolute=315360000
-        GET /me session",
-        &["app"],
-    ),
-    (
-        Lint::LongLifetime,
         "origin=https://a.example tokens=https://a.example lifetime=900 refresh=315360000
         GET /me token",
         &["app"],
@@ -546,12 +540,6 @@ const FOUND: &[LintCase] = &[
         Lint::LongLifetime,
         "origin=https://a.example tokens=https://a.example lifetime=7776000
         GET /me token",
-        &["app"],
-    ),
-    (
-        Lint::TraceServed,
-        "origin=https://a.example trace
-        GET / public",
         &["app"],
     ),
 ];
