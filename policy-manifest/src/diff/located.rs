@@ -58,7 +58,7 @@ pub(super) fn routes((old, new): (&Side, &Side), found: Indices, method: &str) -
     (route_of(old, found.0, method), route_of(new, found.1, method))
 }
 
-pub(super) fn route_of(side: &Side, path: Option<usize>, method: &str) -> Option<usize> {
+pub(crate) fn route_of(side: &Side, path: Option<usize>, method: &str) -> Option<usize> {
     match path {
         None if method == "CONNECT" => side.engine.tunnel(),
         None => {

@@ -20,6 +20,7 @@ use crate::{
     diff::{
         class_of, policy_text,
         probe::{self, Cookie, Credentials, Extra, HeaderOrigin, Sender, Slot},
+        route_of,
         side::Side,
     },
     engine::{AmbientCredential, CallerFacts, Decision, EngineError, Login, Outcome},
@@ -195,13 +196,11 @@ impl Subject {
     /// Whether a route serves a method of a path, and no other route does.
     pub(super) fn serves(&self, index: usize, method: &str, path: &str) -> bool {
         let engine = &self.side.engine;
-        let Some(number) = engine.path_number(path) else {
-            return engine.elsewhere() == Some(index);
+        let served = match engine.path_number(path) {
+            None => engine.elsewhere(),
+            number => route_of(&self.side, number, method),
         };
-        let methods = engine.methods_of(number);
-        let of = |name: &str| methods.iter().find(|served| served.method == name);
-        let served = of(method).or_else(|| of("GET").filter(|_| method == "HEAD"));
-        served.is_some_and(|served| served.route == index)
+        served == Some(index)
     }
 
     /// A request that gets through, of those that a question is about.
