@@ -35,9 +35,7 @@ impl Headers {
         }
         crate::digest_of(&text).chars().take(12).collect()
     }
-}
 
-impl Headers {
     /// Whether a value of the header of this lower-case name is at least as strict as the required
     /// one; not if it cannot be shown. `None` if the values of this header have no order.
     ///

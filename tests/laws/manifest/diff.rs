@@ -86,9 +86,7 @@ impl Pair {
             || old.proxies != new.proxies
             || matches!(&cookies, [Some(one), Some(other)] if one != other)
     }
-}
 
-impl Pair {
     /// Whether a page of `localhost` asks under another name of this machine: apps without a public
     /// origin are compared as `localhost`, whose own pages these are.
     fn is_asked_by_localhost(&self, request: &Request<()>) -> bool {

@@ -149,9 +149,7 @@ impl View {
             headers,
         }
     }
-}
 
-impl View {
     /// The same table in fewer words: the limits, headers, isolation and caching of most routes are
     /// listed once above the table, and their cells state that the value is the usual one.
     pub(super) fn condense(mut self) -> Self {
