@@ -64,7 +64,7 @@ impl Package {
         let mut package = Self::find_any(arguments, metadata)?;
         let apps = package.apps();
         let wrong = |what: &str| Failure::new(format!("the package `{}` {what}", package.name));
-        let name_one = || format!("name one with `--app`: {}", listed(&apps));
+        let name_one = || format!("name one with `--app`: {}", in_backticks(&apps));
         package.app = match (&arguments.app, &*apps) {
             (Some(name), _) if apps.contains(name) => Some(name.clone()),
             (Some(name), []) => {
@@ -192,10 +192,10 @@ impl Package {
 }
 
 fn names<'a>(packages: impl IntoIterator<Item = &'a Package>) -> String {
-    listed(packages.into_iter().map(|package| &package.name))
+    in_backticks(packages.into_iter().map(|package| &package.name))
 }
 
-fn listed<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
+fn in_backticks<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
     names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 

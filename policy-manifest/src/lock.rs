@@ -268,7 +268,7 @@ mod tests {
     }
 
     /// The routes that have to be accepted.
-    fn opened(update: &Update) -> Vec<String> {
+    fn routes_to_accept(update: &Update) -> Vec<String> {
         update.to_accept.iter().map(|(change, _)| change.route()).collect()
     }
 
@@ -302,7 +302,7 @@ mod tests {
         ] {
             let app = |auth| routes([handler(path, auth), handler(beside, Auth::Public)]);
             let update = Lock::new(app(staff())).update(&app(Auth::Public)).unwrap();
-            assert_eq!(opened(&update), [format!("GET {path}")], "beside {beside}");
+            assert_eq!(routes_to_accept(&update), [format!("GET {path}")], "beside {beside}");
         }
     }
 
@@ -314,7 +314,7 @@ mod tests {
                 routes([mount, handler(beside, Auth::Public)])
             };
             let update = Lock::new(app(staff())).update(&app(Auth::Public)).unwrap();
-            assert_eq!(opened(&update), ["GET /api"], "beside {beside}");
+            assert_eq!(routes_to_accept(&update), ["GET /api"], "beside {beside}");
             let line = signed(&update.to_accept[0].1);
             let lock = Lock { accepted: vec![line], ..Lock::new(app(staff())) };
             let update = lock.update(&app(Auth::Public)).unwrap();
@@ -328,13 +328,13 @@ mod tests {
         let [hiding, open] = [handler("/a/{x}", staff()), handler("/{y}/b", Auth::Public)];
         let [closed, open] = [routes([hiding, open.clone()]), routes([open])];
         let update = Lock::new(closed.clone()).update(&open).unwrap();
-        assert_eq!(opened(&update), ["GET /a/b"]);
+        assert_eq!(routes_to_accept(&update), ["GET /a/b"]);
         assert!(Lock::new(open).update(&closed).unwrap().to_accept.is_empty());
         // The fallback also serves the other methods of the path.
         let all = || ManifestRoute::new(RouteKind::Fallback, "*", [""; 0], Auth::Public);
         let [closed, open] = [routes([all(), handler("/a", Auth::Public)]), routes([all()])];
         let update = Lock::new(closed.clone()).update(&open).unwrap();
-        assert_eq!(opened(&update), ["DELETE,OPTIONS,PATCH,POST,PUT,QUERY,TRACE /a"]);
+        assert_eq!(routes_to_accept(&update), ["DELETE,OPTIONS,PATCH,POST,PUT,QUERY,TRACE /a"]);
         assert!(Lock::new(open).update(&closed).unwrap().to_accept.is_empty());
         // A mount serves the path of a handler below it.
         let files = ManifestRoute::new(RouteKind::Mount, "/files", ["GET"], Auth::Public);

@@ -446,7 +446,7 @@ async fn a_role_that_was_taken_is_gone_with_the_next_request() {
     let mut visitors = Vec::new();
     for _ in 0..2 {
         let response = scenario.client.post("/admin/login").origin(OWN).send().await;
-        visitors.push(Visitor::of(&scenario.client, &response).await);
+        visitors.push(Visitor::with_session_of(&scenario.client, &response).await);
     }
     let issued: [String; 4] = visitors[0].post("/issue").send().await.json();
     for visitor in &visitors {

@@ -273,11 +273,11 @@ impl Visitor {
     async fn login(client: &TestClient, user: &str) -> Self {
         let response = client.post(&format!("/login/{user}")).origin(OWN).send().await;
         assert_eq!(response.status(), 200, "{response:?}");
-        Self::of(client, &response).await
+        Self::with_session_of(client, &response).await
     }
 
     /// The client whose session a response has set.
-    async fn of(client: &TestClient, response: &TestResponse) -> Self {
+    async fn with_session_of(client: &TestClient, response: &TestResponse) -> Self {
         let (client, cookie) = (client.clone(), cookie_of(response));
         let visitor = Self { client, cookie, csrf: String::new() };
         Self { csrf: visitor.token().await, ..visitor }

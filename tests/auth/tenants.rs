@@ -88,7 +88,7 @@ impl Scenario {
         let ada = self.login("ada").await;
         let response = ada.post(&format!("/enter/{tenant}")).send().await;
         assert_eq!(response.status(), 200, "{response:?}");
-        Visitor::of(&self.client, &response).await
+        Visitor::with_session_of(&self.client, &response).await
     }
 
     async fn by_token(&self, token: &str) -> TestResponse {
@@ -145,7 +145,7 @@ async fn an_elevation_keeps_the_tenant_or_replaces_it() {
     {
         let response = ada.post(path).send().await;
         assert_eq!(response.status(), 200, "{path} {response:?}");
-        ada = Visitor::of(&scenario.client, &response).await;
+        ada = Visitor::with_session_of(&scenario.client, &response).await;
         assert_eq!(ada.get("/tenant").send().await.text(), tenant, "{path}");
     }
 }

@@ -194,7 +194,7 @@ fn changed(path: &Path, update: &Update) -> String {
         "the policy of the app is not the one in {}:\n\n{}\n  help      if that is meant, run \
          `POLICY_LOCK=update cargo test`",
         path.display(),
-        listed(&update.changes)
+        lines_of(&update.changes)
     )
 }
 
@@ -204,7 +204,7 @@ fn stale(path: &Path, lines: &[&Acceptance]) -> String {
         "{} accepts policies that its routes do not have, of earlier or in advance:\n\n{}\n  help      \
          remove these lines, or run `POLICY_LOCK=update cargo test`",
         path.display(),
-        listed(lines)
+        lines_of(lines)
     )
 }
 
@@ -216,13 +216,13 @@ fn unaccepted(path: &Path, update: &Update) -> String {
         "the policy of the app has opening changes that are not accepted:\n\n{}\n  help      if that \
          is meant, add these lines to `accepted` in {}, with who accepts it and why, and run \
          `POLICY_LOCK=update cargo test` again:\n\n  \"accepted\": [\n    {}\n  ],",
-        listed(changes),
+        lines_of(changes),
         path.display(),
         lines.join(",\n    ")
     )
 }
 
-fn listed(lines: impl IntoIterator<Item: fmt::Display>) -> String {
+fn lines_of(lines: impl IntoIterator<Item: fmt::Display>) -> String {
     lines.into_iter().map(|line| format!("  {line}\n")).collect()
 }
 

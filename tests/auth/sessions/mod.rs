@@ -174,11 +174,11 @@ async fn a_change_of_rights_changes_the_id_and_the_anti_forgery_token() {
 async fn a_login_keeps_anonymous_data_and_no_data_of_another_user() {
     let scenario = Scenario::new(all()).await;
     let response = scenario.client.post("/anonymous").origin(OWN).send().await;
-    let visitor = Visitor::of(&scenario.client, &response).await;
+    let visitor = Visitor::with_session_of(&scenario.client, &response).await;
     assert_eq!(visitor.who().await, None);
     assert_eq!(visitor.get("/cart").send().await.text(), "3");
     let ada = visitor.post("/login/ada").send().await;
-    let ada = Visitor::of(&scenario.client, &ada).await;
+    let ada = Visitor::with_session_of(&scenario.client, &ada).await;
     assert_eq!(ada.value("cart").await, 3);
     let eve = ada.post("/login/eve").send().await;
     let eve = Visitor { cookie: cookie_of(&eve), ..ada.clone() };

@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// A body in pieces of this length that counts how much of it is read.
-fn counted(content: &str, piece: usize, taken: Arc<AtomicU64>) -> Body {
+fn counting_body(content: &str, piece: usize, taken: Arc<AtomicU64>) -> Body {
     let pieces: Vec<_> = content.as_bytes().chunks(piece).map(Bytes::copy_from_slice).collect();
     Body::from_stream(stream::iter(pieces.into_iter().map(move |piece| {
         taken.fetch_add(piece.len() as u64, Ordering::Relaxed);
@@ -93,7 +93,7 @@ fn no_more_than_the_limit_and_a_piece_comes_into_memory() {
                 "a".repeat(len)
             };
             let taken = Arc::new(AtomicU64::new(0));
-            let body = counted(&content, chunk, Arc::clone(&taken));
+            let body = counting_body(&content, chunk, Arc::clone(&taken));
             let plan = Plan { content: Content::Json, ..Plan::default() };
             let reply = site.send(&request, &plan, body);
             let (taken, len, chunk) = (taken.load(Ordering::Relaxed), len as u64, chunk as u64);

@@ -60,7 +60,7 @@ pub(crate) fn limit_again(body: &mut Body, limit: u64, excess: Excess) {
 
 /// Whether the error is that of a body limit.
 pub(crate) fn is_too_long(error: &(dyn Error + 'static)) -> bool {
-    causes(error).any(|error| error.is::<LengthLimitError>())
+    causes(error).any(<dyn Error>::is::<LengthLimitError>)
 }
 
 /// Counts the bytes of a body.

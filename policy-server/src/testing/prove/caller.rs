@@ -98,7 +98,7 @@ impl Caller {
     }
 
     /// A caller whose credential is valid. Its value is still missing.
-    pub(super) fn known(name: String, facts: Facts) -> Self {
+    pub(super) fn valid(name: String, facts: Facts) -> Self {
         Self { name, state: CredentialState::Known(facts), ..Self::default() }
     }
 

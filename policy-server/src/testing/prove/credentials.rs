@@ -135,7 +135,7 @@ impl<'a> CredentialFactory<'a> {
                 continue;
             };
             let name = format!("somebody logged in{}", rights.name);
-            let caller = Caller { cookie: Some(cookie), ..Caller::known(name.clone(), facts) };
+            let caller = Caller { cookie: Some(cookie), ..Caller::valid(name.clone(), facts) };
             // First without the CSRF token of the session: a page of another origin does not have
             // it.
             if index == 0 {
@@ -168,7 +168,7 @@ impl<'a> CredentialFactory<'a> {
             let facts = self.facts(CredentialKind::Token, rights);
             let identity = identity(&facts);
             let Ok(token) = service.mint(&identity, now, facts.authenticated) else { continue };
-            let caller = Caller::known(format!("a token{}", rights.name), facts);
+            let caller = Caller::valid(format!("a token{}", rights.name), facts);
             callers.push(Caller { authorization: bearer(&token), ..caller });
         }
         let best = rights.first().cloned().unwrap_or_else(Rights::none);
@@ -195,7 +195,7 @@ impl<'a> CredentialFactory<'a> {
     fn by_ticket(&mut self, rights: &[Rights], callers: &mut Vec<Caller>) {
         for rights in rights {
             let facts = self.facts(CredentialKind::Ticket, rights);
-            let caller = Caller::known(format!("a ticket{}", rights.name), facts);
+            let caller = Caller::valid(format!("a ticket{}", rights.name), facts);
             callers.push(Caller { has_ticket: true, ..caller });
         }
         let none = Caller::bad("a ticket that is none", CredentialKind::Ticket, Defect::Unknown);
@@ -220,7 +220,7 @@ impl<'a> CredentialFactory<'a> {
         for name in names {
             let issuer = foreign_issuer(service, name);
             let facts = Facts { issuer, ..self.facts(CredentialKind::Ticket, &best) };
-            let caller = Caller::known(format!("a ticket of a user of `{name}`"), facts);
+            let caller = Caller::valid(format!("a ticket of a user of `{name}`"), facts);
             callers.push(Caller { has_ticket: true, ..caller });
         }
     }
@@ -238,7 +238,7 @@ impl<'a> CredentialFactory<'a> {
             facts.scopes.retain(|scope| is_given(&user.scopes, scope));
             facts.roles.retain(|role| is_given(&user.roles, role));
             facts.issuer = foreign_issuer(service, name);
-            let caller = Caller::known(format!("a token of a user of `{name}`"), facts);
+            let caller = Caller::valid(format!("a token of a user of `{name}`"), facts);
             callers.push(Caller { authorization: Some(format!("Bearer {token}")), ..caller });
         }
     }
@@ -254,7 +254,7 @@ impl<'a> CredentialFactory<'a> {
             let facts = self.facts(CredentialKind::Own, rights);
             let own = Some(own_credential(&facts));
             let name = format!("a credential of the own scheme{}", rights.name);
-            callers.push(Caller { own, is_ambient, ..Caller::known(name, facts) });
+            callers.push(Caller { own, is_ambient, ..Caller::valid(name, facts) });
         }
         let own = Some(BAD_CREDENTIAL.to_owned());
         let name = "a wrong credential of the own scheme";

@@ -23,7 +23,7 @@ pub(super) fn judge(
 }
 
 /// A header in words.
-fn stated(name: &str, value: Option<&str>) -> String {
+fn header_words(name: &str, value: Option<&str>) -> String {
     match value {
         Some(value) => format!("`{name}` `{value}`"),
         None => format!("`{name}` none"),
@@ -51,8 +51,8 @@ fn cors(judged: &JudgedExchange<'_>, all: &[JudgedExchange<'_>], findings: &mut 
         (Some(_), None) => Code::CorsMissing,
         _ => Code::CorsChanged,
     };
-    let wanted = stated(name.as_str(), wanted.as_deref());
-    let found = stated(name.as_str(), judged.response.text(&name).as_deref());
+    let wanted = header_words(name.as_str(), wanted.as_deref());
+    let found = header_words(name.as_str(), judged.response.text(&name).as_deref());
     if code == Code::CacheSharesOrigins {
         let earlier: Vec<_> = all.iter().take(judged.index + 1).collect();
         findings.add_for_all(code, &earlier, wanted, found);
@@ -86,7 +86,7 @@ fn cors_details(judged: &JudgedExchange<'_>, findings: &mut Findings<'_>) {
             words
         };
         if words(&wanted) != words(&found) {
-            let text = |value: Option<String>| stated(name.as_str(), value.as_deref());
+            let text = |value: Option<String>| header_words(name.as_str(), value.as_deref());
             findings.add(Code::CorsChanged, judged, text(wanted), text(found));
         }
     }
@@ -98,7 +98,7 @@ fn vary(judged: &JudgedExchange<'_>, findings: &mut Findings<'_>) {
     let wanted = judged.expected.vary(judged.response);
     let missing: Vec<_> = wanted.iter().filter(|name| !is_named(name)).cloned().collect();
     if !missing.is_empty() {
-        let found = stated("vary", judged.response.text(&header::VARY).as_deref());
+        let found = header_words("vary", judged.response.text(&header::VARY).as_deref());
         let expected = format!("`vary` with `{}`", missing.join("`, `"));
         findings.add(Code::VaryMissing, judged, expected, found);
     }
@@ -123,7 +123,7 @@ fn cache_control(judged: &JudgedExchange<'_>, findings: &mut Findings<'_>) {
     if !is_right || (lines > 1 && caching != Caching::Open) {
         let found = judged.response.text(&header::CACHE_CONTROL);
         let expires = if expires { ", and `expires`" } else { "" };
-        let found = stated("cache-control", found.as_deref()) + expires;
+        let found = header_words("cache-control", found.as_deref()) + expires;
         findings.add(Code::CacheControlChanged, judged, expected, found);
     } else if caching == Caching::NoStore && judged.response.is_from_cache() {
         let found = "a response from a cache".to_owned();
@@ -148,7 +148,12 @@ fn security(judged: &JudgedExchange<'_>, findings: &mut Findings<'_>) {
             _ => Code::SecurityHeaderChanged,
         };
         let found = (!lines.is_empty()).then(|| lines.join("`, `"));
-        findings.add(code, judged, stated(name, Some(value)), stated(name, found.as_deref()));
+        findings.add(
+            code,
+            judged,
+            header_words(name, Some(value)),
+            header_words(name, found.as_deref()),
+        );
     }
 }
 
@@ -185,7 +190,7 @@ fn encoding(judged: &JudgedExchange<'_>, findings: &mut Findings<'_>) {
     let is_kept =
         judged.response.words(&header::CACHE_CONTROL).iter().all(|word| word != "no-store");
     if is_coded && is_kept && !is_named && judged.expected.decision.outcome == Outcome::Reached {
-        let found = stated("vary", judged.response.text(&header::VARY).as_deref());
+        let found = header_words("vary", judged.response.text(&header::VARY).as_deref());
         let expected = "`vary` with `accept-encoding`".to_owned();
         findings.add(Code::EncodingWithoutVary, judged, expected, found);
     }
