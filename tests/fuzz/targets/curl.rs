@@ -165,7 +165,16 @@ fn check(input: &[u8]) -> Seen {
             Seen::new(is_curl, message.split('`').next().unwrap_or_default().to_owned())
         }
         Ok(read) => {
-            assert!(!read.url.is_empty() && words.contains(&read.url) || line.contains("--url"));
+            // The data of `-G` follows the URL as its query.
+            let is_get = |word: &String| word.starts_with('-') && word.to_lowercase().contains('g');
+            let has_query = words.iter().any(is_get);
+            let is_url = |word: &String| {
+                let rest = read.url.strip_prefix(word.as_str());
+                rest.is_some_and(|rest| {
+                    rest.is_empty() || has_query && rest.starts_with(['?', '&'])
+                })
+            };
+            assert!(!read.url.is_empty() && words.iter().any(is_url) || line.contains("--url"));
             let names: Vec<_> =
                 read.headers.iter().map(|(name, _)| magnitude(name.len())).collect();
             Seen::new(true, (read.method, names))

@@ -114,12 +114,22 @@ pub(crate) fn parse(line: &str) -> Result<ParsedRequest, Failure> {
     if has_body && let Some(media_type) = media_type.filter(|_| !has(&written, "content-type")) {
         written.headers.push(("content-type".to_owned(), media_type.to_owned()));
     }
-    if let Some(body) = body.as_ref().filter(|_| has_body && !has(&written, "content-length"))
-        && media_type != Some("multipart/form-data")
-    {
+    if let Some(data) = body.as_ref().filter(|_| is_get) {
+        if is_elsewhere {
+            return Err(Failure::new(
+                "the query of the curl line is in a file, or encoded by curl",
+            )
+            .help("write it in the URL"));
+        }
+        let mark = if written.url.contains('?') { '&' } else { '?' };
+        written.url = format!("{}{mark}{data}", written.url);
+    }
+    // The size of what is elsewhere is not known.
+    let body = body.filter(|_| has_body && !is_elsewhere);
+    if let Some(body) = body.as_ref().filter(|_| !has(&written, "content-length")) {
         written.headers.push(("content-length".to_owned(), body.len().to_string()));
     }
-    written.body = body.filter(|_| has_body && !is_elsewhere);
+    written.body = body;
     written.method = method.unwrap_or_else(|| if has_body { "POST" } else { "GET" }.to_owned());
     Ok(written)
 }
@@ -211,6 +221,19 @@ mod tests {
         ] {
             let read = parse(&format!("curl https://a.example {options}")).unwrap();
             assert_eq!(read.body.as_deref(), body, "{options}");
+            let length = read.headers.iter().find(|(name, _)| name == "content-length");
+            assert_eq!(length.map(|(_, length)| length.parse()), body.map(|body| Ok(body.len())));
+        }
+    }
+
+    #[test]
+    fn data_of_get_is_the_query() {
+        for (line, url) in [
+            ("curl -G -d a=1 -d b=2 https://a.example/x", "https://a.example/x?a=1&b=2"),
+            ("curl --get 'https://a.example/x?c=3' -d a=1", "https://a.example/x?c=3&a=1"),
+            ("curl -G https://a.example/x", "https://a.example/x"),
+        ] {
+            assert_eq!(fields(line).1, url, "{line}");
         }
     }
 
@@ -225,6 +248,10 @@ mod tests {
             ("curl $'\\x", "a quote of the curl line is not closed"),
             ("curl $'\\xff'", "the curl line has bytes that are not UTF-8"),
             ("curl -s", "the curl line has no URL"),
+            (
+                "curl -G -d @a https://a.example",
+                "the query of the curl line is in a file, or encoded by curl",
+            ),
             ("curl https://a.example -H origin", "`origin` is not a header"),
             ("curl https://a.example -sH", "`-H` of the curl line has no value"),
             ("curl -sT file https://a.example", "`-T` of the curl line is not read"),
