@@ -7,18 +7,6 @@
     reason = "what a test cannot do without fails it"
 )]
 
-/// Tests that need a server. Each starts it and awaits its expression.
-macro_rules! tests_on {
-    ($server:ident = $start:expr, $needs:literal; $(#[test] fn $test:ident => $check:expr;)*) => {$(
-        #[tokio::test(flavor = "multi_thread")]
-        #[ignore = $needs]
-        async fn $test() {
-            let $server = $start;
-            $check.await;
-        }
-    )*};
-}
-
 mod faults;
 mod files;
 mod histories;

@@ -48,15 +48,11 @@ async fn empty_schema() -> (&'static Postgres, String, String) {
     (server, url, schema)
 }
 
-tests_on! { server = Postgres::shared().await, "needs PostgreSQL: `cargo xtask test` runs it";
-    #[test] fn clocks_that_are_wrong_by_an_hour_end_no_session
-        => crate::instances::clocks_that_are_wrong_by_an_hour_end_no_session(&server.schema());
-    #[test] fn the_store_keeps_all_rules_of_sessions
-        => conformance::sessions(|| PostgresStore::new(server.schema()));
-    #[test] fn the_store_keeps_all_rules_of_tokens
-        => conformance::tokens(|| PostgresStore::new(server.schema()));
-    #[test] fn the_store_keeps_all_rules_of_limits
-        => conformance::limits(|| PostgresStore::new(server.schema()));
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn clocks_that_are_wrong_by_an_hour_end_no_session() {
+    let store = Postgres::shared().await.schema();
+    crate::instances::clocks_that_are_wrong_by_an_hour_end_no_session(&store).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -69,6 +65,27 @@ async fn forged_news_end_no_stream() {
         client.batch_execute(&notify).await.expect("a notification");
     };
     crate::instances::forged_news_end_no_stream(&store, PostgresStore::new(&*store), forge).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn the_store_keeps_all_rules_of_sessions() {
+    let server = Postgres::shared().await;
+    conformance::sessions(|| PostgresStore::new(server.schema())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn the_store_keeps_all_rules_of_tokens() {
+    let server = Postgres::shared().await;
+    conformance::tokens(|| PostgresStore::new(server.schema())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn the_store_keeps_all_rules_of_limits() {
+    let server = Postgres::shared().await;
+    conformance::limits(|| PostgresStore::new(server.schema())).await;
 }
 
 /// The calls of each test go to two instances in turn.

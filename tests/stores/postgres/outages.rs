@@ -11,17 +11,37 @@ use crate::{
     site::is_away,
 };
 
-tests_on! { server = Postgres::start(&[]).await, "needs PostgreSQL: `cargo xtask test` runs it";
-    #[test] fn a_database_that_is_killed_loses_nothing_that_was_acknowledged
-        => killed(&server, &server.schema());
-    #[test] fn a_hanging_database_does_not_block_requests_for_long => paused(&server, &server.schema());
-    #[test] fn visitors_recover_after_a_bad_network => visitors_recover(&server, &server.schema());
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn a_database_that_is_killed_loses_nothing_that_was_acknowledged() {
+    let server = Postgres::start(&[]).await;
+    killed(&server, &server.schema()).await;
 }
 
-tests_on! { server = Postgres::shared().await, "needs PostgreSQL: `cargo xtask test` runs it";
-    #[test] fn a_killed_instance_frees_its_permits_and_keeps_acknowledged_writes
-        => frees_permits_and_keeps_writes(&server.schema());
-    #[test] fn a_killed_instance_takes_one_block_of_a_rate_with_it => block_of_a_rate(&server.schema());
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn a_hanging_database_does_not_block_requests_for_long() {
+    let server = Postgres::start(&[]).await;
+    paused(&server, &server.schema()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn visitors_recover_after_a_bad_network() {
+    let server = Postgres::start(&[]).await;
+    visitors_recover(&server, &server.schema()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn a_killed_instance_frees_its_permits_and_keeps_acknowledged_writes() {
+    frees_permits_and_keeps_writes(&Postgres::shared().await.schema()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn a_killed_instance_takes_one_block_of_a_rate_with_it() {
+    block_of_a_rate(&Postgres::shared().await.schema()).await;
 }
 
 /// PostgreSQL refuses statements that need space, and stops if its log needs some: then an

@@ -25,10 +25,6 @@ use crate::{
     site::{Instance, until},
 };
 
-fn open(url: &str) -> PostgresStore {
-    PostgresStore::new(url)
-}
-
 /// All rows become those of an earlier state, as in a standby that had not received the rest, or a
 /// restored copy.
 struct Rows(&'static Postgres, String);
@@ -137,34 +133,31 @@ impl Route {
     }
 }
 
-tests_on! { way = Failover::start().await, "needs PostgreSQL: `cargo xtask test` runs it";
-    #[test] fn revoked_rights_stay_revoked_after_a_failover_to_a_lagging_standby
-        => revoked_rights_stay_revoked(&way);
-    #[test] fn a_loss_of_logouts_alone_is_noticed_after_a_failover
-        => a_loss_of_logouts_alone_is_noticed(&way, open);
-    #[test] fn a_loss_of_replaced_sessions_alone_is_noticed_after_a_failover
-        => a_loss_of_replaced_sessions_alone_is_noticed(&way, open);
-    #[test] fn writes_just_before_a_failover_are_detected_as_lost
-        => recent_writes_are_detected_as_lost(&way, open);
-    #[test] fn no_list_of_origins_is_widened_by_a_standby_behind => no_list_of_origins_is_widened(&way);
-    // The tables of limits are unlogged, so a standby has no rows of them.
-    #[test] fn limits_restart_after_a_failover => limits_continue_from_the_older_state(&way, open, false);
-}
-
-tests_on! { way = Rows::start().await, "needs PostgreSQL: `cargo xtask test` runs it";
-    #[test] fn revoked_rights_stay_revoked_with_the_rows_of_a_lagging_standby
-        => revoked_rights_stay_revoked(&way);
-    #[test] fn limits_continue_from_the_rows_of_before
-        => limits_continue_from_the_older_state(&way, open, true);
-    #[test] fn a_client_gets_one_burst_more_when_rows_of_before_come_back
-        => a_client_gets_one_burst_more_from_all_instances(&way);
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn revoked_rights_stay_revoked_after_a_failover_to_a_lagging_standby() {
+    revoked_rights_stay_revoked(&Failover::start().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn a_number_lost_by_a_standby_is_not_mistaken_for_a_later_one() {
     let ways = tokio::join!(Failover::start(), Failover::start()).into();
-    a_reused_number_is_not_mistaken_for_the_first(&ways, open).await;
+    a_reused_number_is_not_mistaken_for_the_first(&ways, |url| PostgresStore::new(url)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn a_loss_of_logouts_alone_is_noticed_after_a_failover() {
+    let way = Failover::start().await;
+    a_loss_of_logouts_alone_is_noticed(&way, |url| PostgresStore::new(url)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn a_loss_of_replaced_sessions_alone_is_noticed_after_a_failover() {
+    let way = Failover::start().await;
+    a_loss_of_replaced_sessions_alone_is_noticed(&way, |url| PostgresStore::new(url)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -182,6 +175,19 @@ async fn rows_of_processes_that_are_gone_are_removed() {
     };
     counts_of_processes_that_are_gone_are_removed(|| PostgresStore::new(&*url), pass_days, counts)
         .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn writes_just_before_a_failover_are_detected_as_lost() {
+    let way = Failover::start().await;
+    recent_writes_are_detected_as_lost(&way, |url| PostgresStore::new(url)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn no_list_of_origins_is_widened_by_a_standby_behind() {
+    no_list_of_origins_is_widened(&Failover::start().await).await;
 }
 
 /// Both sides of a split accept writes and assign numbers.
@@ -278,9 +284,36 @@ async fn an_instance_keeps_its_endings_on_both_sides_of_a_split() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn revoked_rights_stay_revoked_with_the_rows_of_a_lagging_standby() {
+    revoked_rights_stay_revoked(&Rows::start().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn a_number_lost_by_old_rows_is_not_mistaken_for_a_later_one() {
     let ways = tokio::join!(Rows::start(), Rows::start()).into();
-    a_reused_number_is_not_mistaken_for_the_first(&ways, open).await;
+    a_reused_number_is_not_mistaken_for_the_first(&ways, |url| PostgresStore::new(url)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn limits_continue_from_the_rows_of_before() {
+    let open = |url: &str| PostgresStore::new(url);
+    limits_continue_from_the_older_state(&Rows::start().await, open, true).await;
+}
+
+/// The tables of limits are unlogged, so a standby has no rows of them.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn limits_restart_after_a_failover() {
+    let open = |url: &str| PostgresStore::new(url);
+    limits_continue_from_the_older_state(&Failover::start().await, open, false).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn a_client_gets_one_burst_more_when_rows_of_before_come_back() {
+    a_client_gets_one_burst_more_from_all_instances(&Rows::start().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

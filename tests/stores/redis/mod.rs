@@ -38,17 +38,11 @@ mod instances {
     }
 }
 
-tests_on! { server = Redis::shared().await, "needs Redis: `cargo xtask test` runs it";
-    #[test] fn clocks_that_are_wrong_by_an_hour_end_no_session
-        => crate::instances::clocks_that_are_wrong_by_an_hour_end_no_session(&server.prefix());
-    #[test] fn the_store_keeps_all_rules_of_sessions
-        => conformance::sessions(|| RedisStore::new(server.prefix()));
-    #[test] fn the_store_keeps_all_rules_of_tokens
-        => conformance::tokens(|| RedisStore::new(server.prefix()));
-    #[test] fn the_store_keeps_all_rules_of_limits
-        => conformance::limits(|| RedisStore::new(server.prefix()));
-    // The calls of each test go to two instances in turn.
-    #[test] fn two_instances_keep_all_rules_together => two_instances(|| server.prefix());
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn clocks_that_are_wrong_by_an_hour_end_no_session() {
+    let store = Redis::shared().await.prefix();
+    crate::instances::clocks_that_are_wrong_by_an_hour_end_no_session(&store).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -62,6 +56,35 @@ async fn forged_news_end_no_stream() {
         server.command(&["PUBLISH", &channel, news]).await;
     };
     crate::instances::forged_news_end_no_stream(&store, RedisStore::new(&*store), forge).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn the_store_keeps_all_rules_of_sessions() {
+    let server = Redis::shared().await;
+    conformance::sessions(|| RedisStore::new(server.prefix())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn the_store_keeps_all_rules_of_tokens() {
+    let server = Redis::shared().await;
+    conformance::tokens(|| RedisStore::new(server.prefix())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn the_store_keeps_all_rules_of_limits() {
+    let server = Redis::shared().await;
+    conformance::limits(|| RedisStore::new(server.prefix())).await;
+}
+
+/// The calls of each test go to two instances in turn.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn two_instances_keep_all_rules_together() {
+    let server = Redis::shared().await;
+    two_instances(|| server.prefix()).await;
 }
 
 async fn two_instances(url: impl Fn() -> String) {

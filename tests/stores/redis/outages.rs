@@ -10,17 +10,37 @@ use crate::{
     site::{is_away, until},
 };
 
-tests_on! { server = Redis::start(&[]).await, "needs Redis: `cargo xtask test` runs it";
-    #[test] fn a_server_that_is_killed_loses_nothing_that_was_acknowledged
-        => killed(&server, &server.prefix());
-    #[test] fn a_hanging_server_does_not_block_requests_for_long => paused(&server, &server.prefix());
-    #[test] fn visitors_recover_after_a_bad_network => visitors_recover(&server, &server.prefix());
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn a_server_that_is_killed_loses_nothing_that_was_acknowledged() {
+    let server = Redis::start(&[]).await;
+    killed(&server, &server.prefix()).await;
 }
 
-tests_on! { server = Redis::shared().await, "needs Redis: `cargo xtask test` runs it";
-    #[test] fn a_killed_instance_frees_its_permits_and_keeps_acknowledged_writes
-        => frees_permits_and_keeps_writes(&server.prefix());
-    #[test] fn a_killed_instance_takes_one_block_of_a_rate_with_it => block_of_a_rate(&server.prefix());
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn a_hanging_server_does_not_block_requests_for_long() {
+    let server = Redis::start(&[]).await;
+    paused(&server, &server.prefix()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn visitors_recover_after_a_bad_network() {
+    let server = Redis::start(&[]).await;
+    visitors_recover(&server, &server.prefix()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn a_killed_instance_frees_its_permits_and_keeps_acknowledged_writes() {
+    frees_permits_and_keeps_writes(&Redis::shared().await.prefix()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn a_killed_instance_takes_one_block_of_a_rate_with_it() {
+    block_of_a_rate(&Redis::shared().await.prefix()).await;
 }
 
 /// Redis refuses changes until it can write again.

@@ -27,10 +27,6 @@ use crate::{
     site::{self, Instance, until},
 };
 
-fn open(url: &str) -> RedisStore {
-    RedisStore::new(url)
-}
-
 /// A server that keeps snapshots only, and crashes.
 struct Snapshot(Redis, String);
 
@@ -82,41 +78,44 @@ impl Way for Failover {
     }
 }
 
-tests_on! { way = Snapshot::start().await, "needs Redis: `cargo xtask test` runs it";
-    #[test] fn revoked_rights_stay_revoked_after_a_crash_with_a_snapshot => revoked_rights_stay_revoked(&way);
-    #[test] fn a_loss_of_logouts_alone_is_noticed_after_a_crash
-        => a_loss_of_logouts_alone_is_noticed(&way, open);
-    #[test] fn a_loss_of_replaced_sessions_alone_is_noticed_after_a_crash
-        => a_loss_of_replaced_sessions_alone_is_noticed(&way, open);
-    #[test] fn writes_just_before_a_crash_are_detected_as_lost
-        => recent_writes_are_detected_as_lost(&way, open);
-    #[test] fn no_list_of_origins_is_widened_by_a_snapshot => no_list_of_origins_is_widened(&way);
-    #[test] fn limits_continue_from_a_snapshot => limits_continue_from_the_older_state(&way, open, true);
-    #[test] fn a_client_gets_one_burst_more_after_a_crash_with_a_snapshot
-        => a_client_gets_one_burst_more_from_all_instances(&way);
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn revoked_rights_stay_revoked_after_a_crash_with_a_snapshot() {
+    revoked_rights_stay_revoked(&Snapshot::start().await).await;
 }
 
-tests_on! { way = Failover::start().await, "needs Redis: `cargo xtask test` runs it";
-    #[test] fn revoked_rights_stay_revoked_after_a_failover_to_a_lagging_replica
-        => revoked_rights_stay_revoked(&way);
-    #[test] fn writes_just_before_a_failover_are_detected_as_lost
-        => recent_writes_are_detected_as_lost(&way, open);
-    #[test] fn limits_continue_from_a_replica_behind
-        => limits_continue_from_the_older_state(&way, open, true);
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn revoked_rights_stay_revoked_after_a_failover_to_a_lagging_replica() {
+    revoked_rights_stay_revoked(&Failover::start().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn a_number_lost_by_a_snapshot_is_not_mistaken_for_a_later_one() {
     let ways = tokio::join!(Snapshot::start(), Snapshot::start()).into();
-    a_reused_number_is_not_mistaken_for_the_first(&ways, open).await;
+    a_reused_number_is_not_mistaken_for_the_first(&ways, |url| RedisStore::new(url)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn a_number_lost_by_a_failover_is_not_mistaken_for_a_later_one() {
     let ways = tokio::join!(Failover::start(), Failover::start()).into();
-    a_reused_number_is_not_mistaken_for_the_first(&ways, open).await;
+    a_reused_number_is_not_mistaken_for_the_first(&ways, |url| RedisStore::new(url)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn a_loss_of_logouts_alone_is_noticed_after_a_crash() {
+    let way = Snapshot::start().await;
+    a_loss_of_logouts_alone_is_noticed(&way, |url| RedisStore::new(url)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn a_loss_of_replaced_sessions_alone_is_noticed_after_a_crash() {
+    let way = Snapshot::start().await;
+    a_loss_of_replaced_sessions_alone_is_noticed(&way, |url| RedisStore::new(url)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -138,6 +137,46 @@ async fn keys_of_processes_that_are_gone_are_removed() {
     let counts = async || keys().await.len();
     counts_of_processes_that_are_gone_are_removed(|| RedisStore::new(&*url), pass_days, counts)
         .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn writes_just_before_a_crash_are_detected_as_lost() {
+    let way = Snapshot::start().await;
+    recent_writes_are_detected_as_lost(&way, |url| RedisStore::new(url)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn writes_just_before_a_failover_are_detected_as_lost() {
+    let way = Failover::start().await;
+    recent_writes_are_detected_as_lost(&way, |url| RedisStore::new(url)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn no_list_of_origins_is_widened_by_a_snapshot() {
+    no_list_of_origins_is_widened(&Snapshot::start().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn limits_continue_from_a_snapshot() {
+    let open = |url: &str| RedisStore::new(url);
+    limits_continue_from_the_older_state(&Snapshot::start().await, open, true).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn limits_continue_from_a_replica_behind() {
+    let open = |url: &str| RedisStore::new(url);
+    limits_continue_from_the_older_state(&Failover::start().await, open, true).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn a_client_gets_one_burst_more_after_a_crash_with_a_snapshot() {
+    a_client_gets_one_burst_more_from_all_instances(&Snapshot::start().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
