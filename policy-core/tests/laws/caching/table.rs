@@ -139,6 +139,7 @@ fn strict_enough_choices_of_handlers_are_kept() {
         ("private=\"a\", max-age=1", "private, no-cache"),
         ("private, x=\", max-age=1, \"", "private, no-cache"),
         ("x=\"\\\", private, max-age=1, \"", "private, no-cache"),
+        ("x=\"\\\", private, max-age=1", "private, no-cache"),
     ] {
         assert_eq!(control(None, (&Method::GET, 200, BEARER), &[choice]), kept, "{choice}");
     }
