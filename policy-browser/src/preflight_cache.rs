@@ -299,7 +299,7 @@ mod tests {
     }
 
     /// How many preflights two loads of a page send if the responses have these fields, besides a
-    /// grant to the origin that asks.
+    /// grant to the origin that asks; with a `location`, that of [`URL`] is a redirect.
     fn preflights_of_two(
         profile: Profile,
         page: &Page,
