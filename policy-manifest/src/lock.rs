@@ -205,11 +205,11 @@ impl<'m> Digests<'m> {
 
     /// Example paths of the routes that a name means: a mount, and a handler at its prefix, have one name.
     fn paths_below(&self, path: &str) -> Vec<String> {
-        let is_service = |route: &ManifestRoute| {
+        let is_service = |route: &&ManifestRoute| {
             route.path == path && matches!(route.kind, RouteKind::Mount | RouteKind::Proxy)
         };
-        let is_prefix = self.manifest.routes.iter().any(is_service);
-        let below = is_prefix.then(|| format!("{path}/{{*path}}"));
+        let service = self.manifest.routes.iter().find(is_service);
+        let below = service.map(ManifestRoute::template);
         let templates = iter::once(path.to_owned()).chain(below);
         templates.map(|template| self.example_paths.path_of(&template)).collect()
     }

@@ -47,7 +47,7 @@ impl Side {
         let identity = Identity { host, origin, is_development, cookie };
         let mut of_form = BTreeMap::new();
         for route in &manifest.routes {
-            for text in texts(route) {
+            for text in route.templates() {
                 if let Ok(template) = PathTemplate::parse(&text) {
                     of_form.insert(engine.form(&template), text.replace(":slashes}", "}"));
                 }
@@ -103,16 +103,4 @@ fn may_log_in(route: &ManifestRoute) -> bool {
 /// A cookie name that no app uses. The empty name would match `=value`.
 fn unknown() -> String {
     "__Host-sid".to_owned()
-}
-
-/// The templates that a route serves.
-fn texts(route: &ManifestRoute) -> Vec<String> {
-    match route.kind {
-        RouteKind::Mount | RouteKind::Proxy => {
-            let prefix = &route.path;
-            vec![prefix.clone(), format!("{prefix}/"), format!("{prefix}/{{*path}}")]
-        }
-        RouteKind::Tunnel | RouteKind::Fallback | RouteKind::NotFound => Vec::new(),
-        RouteKind::Handler | RouteKind::Probe => vec![route.path.clone()],
-    }
 }

@@ -191,7 +191,6 @@ impl Engine {
 
     fn add(&self, router: &mut RouterBuilder, compiled: &CompiledRoute) -> Result<(), EngineError> {
         let route = &compiled.route;
-        let prefix = &route.path;
         let mut add = |path: &str, methods: &[Method], by_credentials| {
             let sharing = Sharing { cors: compiled.cors.clone(), by_credentials };
             router.add(path, methods, compiled.index, &sharing).map_err(|error| match error {
@@ -204,17 +203,17 @@ impl Engine {
         if !matches!(route.kind, RouteKind::Mount | RouteKind::Proxy) {
             if methods.is_empty() {
                 // This is still a path, and not one without a route.
-                return add(prefix, &[], Vec::new());
+                return add(&route.path, &[], Vec::new());
             }
             return methods.iter().try_for_each(|method| {
                 let by_credentials = self.credential_headers(compiled, method);
-                add(prefix, std::slice::from_ref(method), by_credentials)
+                add(&route.path, std::slice::from_ref(method), by_credentials)
             });
         }
         let unsafe_method = methods.iter().find(|method| !method::is_safe(method.as_str()));
         let by_credentials =
             self.credential_headers(compiled, unsafe_method.unwrap_or(&Method::GET));
-        let paths = [prefix.clone(), format!("{prefix}/"), route.template()];
+        let paths = route.templates();
         paths.iter().try_for_each(|path| add(path, &methods, by_credentials.clone()))
     }
 

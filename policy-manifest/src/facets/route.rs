@@ -218,6 +218,19 @@ impl ManifestRoute {
         }
     }
 
+    /// The templates of all paths that it serves: a service also serves its prefix, with a slash and
+    /// without. None for a route without paths or for all other paths.
+    pub(crate) fn templates(&self) -> Vec<String> {
+        let prefix = &self.path;
+        match self.kind {
+            RouteKind::Mount | RouteKind::Proxy => {
+                vec![prefix.clone(), format!("{prefix}/"), self.template()]
+            }
+            RouteKind::Tunnel | RouteKind::Fallback | RouteKind::NotFound => Vec::new(),
+            RouteKind::Handler | RouteKind::Probe => vec![prefix.clone()],
+        }
+    }
+
     /// Whether it takes a credential that browsers send automatically.
     pub fn is_ambient(&self) -> bool {
         self.takes_session || self.auth.requirement().is_some_and(RouteRequirement::is_ambient)

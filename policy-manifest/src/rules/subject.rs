@@ -181,7 +181,7 @@ impl Subject {
         let templates = match route.kind {
             RouteKind::Tunnel => return Some(String::new()),
             RouteKind::Mount | RouteKind::Proxy => {
-                vec![format!("{}/{{*path}}", route.path), route.path.clone()]
+                vec![route.template(), route.path.clone()]
             }
             RouteKind::Fallback | RouteKind::NotFound => vec!["/{*path}".to_owned()],
             RouteKind::Handler | RouteKind::Probe => vec![route.path.clone()],
