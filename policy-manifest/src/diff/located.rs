@@ -58,17 +58,12 @@ pub(super) fn routes((old, new): (&Side, &Side), found: Indices, method: &str) -
     (route_of(old, found.0, method), route_of(new, found.1, method))
 }
 
-pub(crate) fn route_of(side: &Side, path: Option<usize>, method: &str) -> Option<usize> {
+pub(super) fn route_of(side: &Side, path: Option<usize>, method: &str) -> Option<usize> {
     match path {
         None if method == "CONNECT" => side.engine.tunnel(),
         None => {
             side.engine.elsewhere().filter(|_| side.elsewhere_kind() == Some(RouteKind::Fallback))
         }
-        Some(path) => {
-            let methods = side.engine.methods_of(path);
-            let of = |name: &str| methods.iter().find(|served| served.method == name);
-            let found = of(method).or_else(|| of("GET").filter(|_| method == "HEAD"));
-            found.map(|served| served.route)
-        }
+        Some(path) => side.engine.index_by_number(method, path),
     }
 }

@@ -26,7 +26,6 @@ pub use access::{Gains, PageRead};
 pub(crate) use comparison::policy_text;
 pub use error::DiffError;
 pub use finding::{Axis, Case, DiffFinding, PathMethods, Witness};
-pub(crate) use located::route_of;
 pub(crate) use places::class_of;
 pub use senders::Senders;
 
@@ -36,7 +35,7 @@ use self::{
     comparison::Comparison,
     covered::{CaseOf, CoveredCases},
     group::Group,
-    located::{is_of_own_page, method_name, preflight_method, requested_method, routes},
+    located::{is_of_own_page, method_name, preflight_method, requested_method, route_of, routes},
     side::Side,
 };
 use crate::{

@@ -297,6 +297,20 @@ impl Engine {
         self.router.paths().get(path).map_or(&[], |path| path.methods())
     }
 
+    /// The index of the route that serves a method of a path, by its number.
+    pub(super) fn index_by_number(&self, method: &str, number: usize) -> Option<usize> {
+        let path = self.router.paths().get(number)?;
+        path.route_for_name(method.as_bytes()).map(|served| served.route)
+    }
+
+    /// The index of the route that serves a method of a path, which may be the route for other paths.
+    pub(super) fn index_by_path(&self, method: &str, path: &str) -> Option<usize> {
+        match self.path_number(path) {
+            Some(number) => self.index_by_number(method, number),
+            None => self.elsewhere,
+        }
+    }
+
     /// The index of the route that serves other paths.
     pub(super) fn elsewhere(&self) -> Option<usize> {
         self.elsewhere
@@ -326,13 +340,7 @@ impl Engine {
         let index = match path {
             "" => self.tunnel,
             "*" => self.elsewhere,
-            path => match self.router.find(path) {
-                Some((found, _)) if found.redirects(path) => None,
-                Some((found, _)) => {
-                    found.route_for_name(method.as_bytes()).map(|served| served.route)
-                }
-                None => self.elsewhere,
-            },
+            path => self.index_by_path(method, path),
         };
         let route = self.routes.get(index?).map(|compiled| &compiled.route)?;
         let is_served = route.kind != RouteKind::NotFound || path == "*";

@@ -20,7 +20,6 @@ use crate::{
     diff::{
         class_of, policy_text,
         probe::{self, Cookie, Credentials, Extra, HeaderOrigin, Sender, Slot},
-        route_of,
         side::Side,
     },
     engine::{AmbientCredential, CallerFacts, Decision, EngineError, Login, Outcome},
@@ -195,12 +194,7 @@ impl Subject {
 
     /// Whether a route serves a method of a path, and no other route does.
     pub(super) fn serves(&self, index: usize, method: &str, path: &str) -> bool {
-        let engine = &self.side.engine;
-        let served = match engine.path_number(path) {
-            None => engine.elsewhere(),
-            number => route_of(&self.side, number, method),
-        };
-        served == Some(index)
+        self.side.engine.index_by_path(method, path) == Some(index)
     }
 
     /// A request that gets through, of those that a question is about.
