@@ -184,10 +184,7 @@ fn forgeable_words(old: &Manifest, new: &Manifest) -> String {
 /// changes, but not its meaning.
 pub(super) fn renamed(old: &Manifest, new: &Manifest) -> Vec<Change> {
     let forms = |manifest: &Manifest| -> BTreeMap<String, String> {
-        let pairs = manifest.routes.iter().flat_map(|route| {
-            places(route).into_iter().map(|(_, form)| (form, route.path.clone()))
-        });
-        pairs.collect()
+        manifest.routes.iter().map(|route| (form(route), route.path.clone())).collect()
     };
     let (old, new) = (forms(old), forms(new));
     let both = new.into_iter().filter_map(|(form, path)| Some((old.get(&form)?, path)));
@@ -286,10 +283,9 @@ fn subjects([old, new]: [&Manifest; 2]) -> (Vec<Subject>, bool) {
     let example_paths = ExamplePaths::new(old.routes.iter().chain(&new.routes));
     let mut subjects: BTreeMap<String, Subject> = BTreeMap::new();
     for route in old.routes.iter().chain(&new.routes) {
-        for (template, form) in places(route) {
-            let new_subject = || Subject::new(&route.path, example_paths.path_of(&template));
-            subjects.entry(form).or_insert_with(new_subject).methods.extend(route.methods.clone());
-        }
+        let new_subject = || Subject::new(&route.path, example_paths.path_of(&route.template()));
+        let subject = subjects.entry(form(route)).or_insert_with(new_subject);
+        subject.methods.extend(route.methods.clone());
     }
     let forms = [old, new].map(path_forms);
     for (manifest, own) in [old, new].into_iter().zip(&forms) {
@@ -316,17 +312,18 @@ fn subjects([old, new]: [&Manifest; 2]) -> (Vec<Subject>, bool) {
 }
 
 /// The methods of each path of a manifest, by its form.
+type PathForms = BTreeMap<String, BTreeSet<String>>;
+
 fn path_forms(manifest: &Manifest) -> PathForms {
     let mut forms = PathForms::new();
     for route in &manifest.routes {
-        for (_, form) in places(route).into_iter().filter(|(_, form)| form.starts_with('/')) {
+        let form = form(route);
+        if form.starts_with('/') {
             forms.entry(form).or_default().extend(route.methods.iter().cloned());
         }
     }
     forms
 }
-
-type PathForms = BTreeMap<String, BTreeSet<String>>;
 
 /// The paths that a template which only one manifest has shares with templates of the other: a new path
 /// hides them from an old one, and a removed path leaves them to one. Each has the methods of both.
@@ -367,12 +364,11 @@ impl Subject {
     }
 }
 
-/// The templates of a route, each with a form that is equal for paths that match alike.
-fn places(route: &ManifestRoute) -> Vec<(String, String)> {
+/// The form of the template of a route, which is equal for paths that match alike.
+fn form(route: &ManifestRoute) -> String {
     let template = route.template();
-    let form = match route.kind {
+    match route.kind {
         RouteKind::Tunnel | RouteKind::Fallback | RouteKind::NotFound => format!("{template}:"),
         _ => PathTemplate::parse(&template).map(|parsed| parsed.form()).unwrap_or_default(),
-    };
-    vec![(template, form)]
+    }
 }
