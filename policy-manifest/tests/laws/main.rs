@@ -14,6 +14,10 @@ mod rules;
 
 use policy_manifest::{Direction, Manifest, changes};
 
+fn texts(list: &[&str]) -> Vec<String> {
+    list.iter().map(|text| (*text).to_owned()).collect()
+}
+
 /// Whether a change of a policy opens, and whether it narrows.
 fn effects(old: &Manifest, new: &Manifest) -> (bool, bool) {
     let changes = changes(old, new).expect("two policies");

@@ -12,6 +12,8 @@ use proptest::{
     sample::{select, subsequence},
 };
 
+use crate::texts;
+
 /// Whether a change of one route opens, and whether it narrows.
 fn effects(edit: impl Fn(&mut ManifestRoute, bool)) -> (bool, bool) {
     let of = |is_new| {
@@ -130,7 +132,6 @@ fn a_rate_that_counts_another_property_opens_and_narrows() {
 /// Without a list, preflights allow the methods that are served, and the type of their bodies.
 #[test]
 fn methods_that_a_cors_policy_lists_no_more_open() {
-    let texts = |texts: &[&str]| texts.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
     for (served, listed, headers, is_wider) in [
         (["GET", "PUT"], &["GET"][..], &["content-type"][..], true),
         (["GET", "PUT"], &["PUT"], &["x-own"], true),
@@ -173,7 +174,6 @@ fn a_session_that_a_handler_takes_opens_it_to_pages_with_credentials() {
 fn another_list_of_origins_opens_unless_the_code_lists_no_more_of_them() {
     const FEW: &[&str] = &["https://a.shop.example"];
     const MANY: &[&str] = &["https://a.shop.example", "https://b.shop.example"];
-    let texts = |texts: &[&str]| texts.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
     let list = |name: &str, by: Option<&str>| {
         RouteOrigins::AtRunTime(RuntimeOrigins {
             list: name.to_owned(),

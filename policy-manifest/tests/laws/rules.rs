@@ -21,16 +21,14 @@ use proptest::{
     sample::{select, subsequence},
 };
 
+use crate::texts;
+
 const OWN: &str = "https://api.example";
 const ROLES: [&str; 2] = ["admin", "staff"];
 const SCOPES: [&str; 2] = ["read", "write"];
 const KINDS: [&str; 5] = ["anonymous", "session", "token", "ticket", "scheme"];
 const PAGES: [&str; 4] =
     ["https://evil.example", "https://partner.test", "https://x.partner.test", "null"];
-
-fn texts(list: &[&str]) -> Vec<String> {
-    list.iter().map(|text| (*text).to_owned()).collect()
-}
 
 fn auth() -> impl Strategy<Value = Auth> {
     let rights = (subsequence(&ROLES[..], 0..=2), subsequence(&SCOPES[..], 0..=2));
