@@ -66,6 +66,6 @@ pub(crate) async fn read(response: Response<Body>) -> Reply {
     Reply {
         status: head.status.as_u16(),
         headers: head.headers,
-        body: String::from_utf8_lossy(&body).into_owned(),
+        body: String::from_utf8(body.into()).expect("a text"),
     }
 }
