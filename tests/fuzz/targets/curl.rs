@@ -165,14 +165,15 @@ fn check(input: &[u8]) -> Seen {
             Seen::new(is_curl, message.split('`').next().unwrap_or_default().to_owned())
         }
         Ok(read) => {
-            // The data of `-G` follows the URL as its query.
-            let is_get = |word: &String| word.starts_with('-') && word.to_lowercase().contains('g');
+            // The data of `-G` follows the URL, without its fragment, as its query.
+            let is_get = |word: &String| {
+                word.starts_with("--get") || word.starts_with('-') && word.contains('G')
+            };
             let has_query = words.iter().any(is_get);
             let is_url = |word: &String| {
-                let rest = read.url.strip_prefix(word.as_str());
-                rest.is_some_and(|rest| {
-                    rest.is_empty() || has_query && rest.starts_with(['?', '&'])
-                })
+                let rest = word.split('#').next().and_then(|url| read.url.strip_prefix(url));
+                read.url == *word
+                    || has_query && rest.is_some_and(|rest| rest.starts_with(['?', '&']))
             };
             assert!(!read.url.is_empty() && words.iter().any(is_url) || line.contains("--url"));
             let names: Vec<_> =

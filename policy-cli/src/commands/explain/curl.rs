@@ -121,8 +121,9 @@ pub(crate) fn parse(line: &str) -> Result<ParsedRequest, Failure> {
             )
             .help("write it in the URL"));
         }
-        let mark = if written.url.contains('?') { '&' } else { '?' };
-        written.url = format!("{}{mark}{data}", written.url);
+        let url = written.url.split('#').next().unwrap_or_default();
+        let mark = if url.contains('?') { '&' } else { '?' };
+        written.url = format!("{url}{mark}{data}");
     }
     // The size of what is elsewhere is not known.
     let body = body.filter(|_| has_body && !is_elsewhere);
@@ -231,6 +232,7 @@ mod tests {
         for (line, url) in [
             ("curl -G -d a=1 -d b=2 https://a.example/x", "https://a.example/x?a=1&b=2"),
             ("curl --get 'https://a.example/x?c=3' -d a=1", "https://a.example/x?c=3&a=1"),
+            ("curl -G 'https://a.example/x#y?z' -d a=1", "https://a.example/x?a=1"),
             ("curl -G https://a.example/x", "https://a.example/x"),
         ] {
             assert_eq!(fields(line).1, url, "{line}");
