@@ -38,13 +38,12 @@ pub(crate) fn run_in(folder: &Path, arguments: &[&str], input: &str) -> Ran {
 
 /// Runs it with the words of a line, beside the manifests.
 pub(crate) fn run(line: &str) -> Ran {
-    let arguments: Vec<_> = line.split_whitespace().collect();
-    run_in(&tests().join("manifests"), &arguments, "")
+    run_at(&tests().join("manifests"), line)
 }
 
 /// Runs it with the words of a line, in a folder.
 pub(crate) fn run_at(folder: &Path, line: &str) -> Ran {
-    run_in(folder, &line.split(' ').collect::<Vec<_>>(), "")
+    run_in(folder, &line.split_whitespace().collect::<Vec<_>>(), "")
 }
 
 /// Runs git in a folder.
