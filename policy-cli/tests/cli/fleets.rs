@@ -109,6 +109,14 @@ fn filters_select_in_all_services() {
 }
 
 #[test]
+fn a_list_names_the_services() {
+    let folder = few("fleet-list");
+    fs::write(folder.join("ours.txt"), "# ours\nteam0\nteam2/s2/policy.lock\n").unwrap();
+    let out = run_at(&folder, "show @ours.txt").out;
+    assert!(out.starts_with("2 services: 8 routes\n"), "{out}");
+}
+
+#[test]
 fn all_unreadable_files_are_named_at_once() {
     let folder = few("fleet-broken");
     fs::write(folder.join("team0/s0/policy.lock"), "{").unwrap();
