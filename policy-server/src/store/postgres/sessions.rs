@@ -324,14 +324,13 @@ impl PostgresStore {
         let CreateSession { key, record, limit, began, now } = request;
         let statement =
             format!("SELECT * FROM policy.create_session({ROW}, $17, $18, {BEGAN}, $23)");
-        let row = new_row(&key, &record);
         let (most, denies) = bound(limit);
         let ((began, mark), now) = (self.began(began), time(now));
         let known = self.0.cut_offs.newest();
         let by_now = number(known.number);
         let rest: [&(dyn ToSql + Sync); 7] =
             [&most, &denies, &began, &mark, &by_now, &known.mark, &now];
-        let done = self.row(&statement, &with_row(&row, &rest)).await?;
+        let done = self.row_with_session(&statement, &key, &record, &rest).await?;
         let created = created(done.get("outcome")?, done.handles("evicted")?)?;
         if record.identity.is_none() {
             self.count_anonymous(1, record.data.len()).await;
@@ -346,7 +345,6 @@ impl PostgresStore {
                 THEN policy.tell('s' || encode($27::bytea, 'hex')) END
             FROM policy.rotate_session($23, $24, {ROW}, $25, $17, $18, {BEGAN}, $26) r"
         );
-        let row = new_row(&new, &record);
         let (most, denies) = bound(limit);
         let (old, version, grace) = (&old.0[..], number(expected), grace.map(time));
         let ((began, mark), now) = (self.began(began), time(now));
@@ -366,12 +364,43 @@ impl PostgresStore {
             &now,
             &ended,
         ];
-        let done = self.row(&statement, &with_row(&row, &rest)).await;
+        let done = self.row_with_session(&statement, &new, &record, &rest).await;
         if ends.is_some() {
             self.0.endings.record_end();
         }
         let done = done?;
         cas(done.get("outcome")?, expected, done.handles("evicted")?)
+    }
+
+    /// The one row of a statement. Its parameters are the columns of a new session in the order of the table,
+    /// without those that the database sets, and then the rest.
+    async fn row_with_session(
+        &self,
+        statement: &str,
+        key: &SessionKey,
+        record: &Record,
+        rest: &[&(dyn ToSql + Sync)],
+    ) -> Result<Columns, StoreError> {
+        let identity = record.identity.as_ref();
+        let columns: [&(dyn ToSql + Sync); 16] = [
+            &&key.0[..],
+            &&record.handle.0[..],
+            &identity.map(|identity| &*identity.subject),
+            &identity.map(|identity| texts(&identity.roles)).unwrap_or_default(),
+            &identity.map(|identity| texts(&identity.scopes)).unwrap_or_default(),
+            &time(record.created),
+            &record.authenticated.map(time),
+            &time(record.rotated),
+            &time(record.last_seen),
+            &time(record.idle_deadline),
+            &time(record.absolute_deadline),
+            &number(u64::try_from(record.idle.as_millis()).unwrap_or(u64::MAX)),
+            &record.is_remembered,
+            &&record.binding[..],
+            &&record.data[..],
+            &identity.and_then(|identity| identity.tenant.as_deref()),
+        ];
+        self.row(statement, &[&columns[..], rest].concat()).await
     }
 
     /// The cut-off that a request knows, with its mark.
@@ -393,41 +422,6 @@ impl PostgresStore {
             }
         }
     }
-}
-
-/// A parameter that is kept until its statement is sent.
-type Parameter<'a> = Box<dyn ToSql + Send + Sync + 'a>;
-
-/// The columns of a new row in the order of the table, without those that the database sets.
-fn new_row<'a>(key: &'a SessionKey, record: &'a Record) -> [Parameter<'a>; 16] {
-    let identity = record.identity.as_ref();
-    [
-        Box::new(&key.0[..]),
-        Box::new(&record.handle.0[..]),
-        Box::new(identity.map(|identity| &*identity.subject)),
-        Box::new(identity.map(|identity| texts(&identity.roles)).unwrap_or_default()),
-        Box::new(identity.map(|identity| texts(&identity.scopes)).unwrap_or_default()),
-        Box::new(time(record.created)),
-        Box::new(record.authenticated.map(time)),
-        Box::new(time(record.rotated)),
-        Box::new(time(record.last_seen)),
-        Box::new(time(record.idle_deadline)),
-        Box::new(time(record.absolute_deadline)),
-        Box::new(number(u64::try_from(record.idle.as_millis()).unwrap_or(u64::MAX))),
-        Box::new(record.is_remembered),
-        Box::new(&record.binding[..]),
-        Box::new(&record.data[..]),
-        Box::new(identity.and_then(|identity| identity.tenant.as_deref())),
-    ]
-}
-
-/// The parameters of a new row, and those that follow it.
-fn with_row<'a>(
-    row: &'a [Parameter<'a>],
-    rest: &[&'a (dyn ToSql + Sync)],
-) -> Vec<&'a (dyn ToSql + Sync)> {
-    let row = row.iter().map(|column| &**column as &(dyn ToSql + Sync));
-    row.chain(rest.iter().copied()).collect()
 }
 
 pub(super) fn texts(all: &[Box<str>]) -> Vec<&str> {
