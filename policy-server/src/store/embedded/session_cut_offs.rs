@@ -8,7 +8,7 @@ use policy_core::{
 use redb::{ReadableTable, TableDefinition};
 
 use super::{
-    codec::Row,
+    codec::decode_head,
     session_rows::{living, stored_head},
     session_tables::SessionTables,
     writer::Effect,
@@ -86,8 +86,7 @@ impl SessionTables<'_> {
         let mut owned = vec![];
         for row in self.sessions.rows.iter()? {
             let (key, row) = row?;
-            let record = Record::decode(row.value());
-            if record.is_none_or(|record| record.user().is_some()) {
+            if decode_head(row.value()).is_none_or(|record| record.user().is_some()) {
                 owned.push(SessionKey(*key.value()));
             }
         }
