@@ -107,14 +107,12 @@ async fn rows_of_a_release_without_tenants_are_read() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn missing_privileges_are_named_with_the_statement_that_grants_them() {
-    let server = Postgres::shared().await;
+    let (server, own, schema) = empty_schema().await;
     server.sql("CREATE USER guest PASSWORD 'secret'").await;
-    let own = server.schema();
     let url = own.replace("policy:secret", "guest:secret");
     says(&start_error(&url).await, &["permission denied", "CREATE SCHEMA", "AUTHORIZATION"]);
-    let schema = own.split_once("schema=").unwrap().1;
     Instance::start(&own).await;
-    says(&start_error(&url).await, &["GRANT USAGE ON SCHEMA", schema]);
+    says(&start_error(&url).await, &["GRANT USAGE ON SCHEMA", &schema]);
     server.sql(&format!("GRANT USAGE ON SCHEMA {schema} TO guest")).await;
     says(&start_error(&url).await, &["GRANT SELECT"]);
     let grant = format!("GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO guest");
