@@ -1,7 +1,7 @@
-//! Calls of a store that another one makes.
+//! Calls that a store passes on to another one.
 
 /// Implements calls by those of another store: `(to store)` makes them at that field, and
-/// `(by pass(first))` gives a method its arguments, the name of the call, and a function that makes it.
+/// `(by pass(first))` calls that method with `first`, the name of the call, and a function that makes it.
 macro_rules! pass_on {
     (@ (to $store:ident) $self:ident $call:ident($($argument:ident)*)) => {
         $self.$store.$call($($argument),*)
