@@ -141,7 +141,7 @@ pub(crate) struct AppParts {
     pub(crate) fallback: Option<Fallback>,
     pub(crate) origins: Vec<(String, OriginList)>,
     pub(crate) settings: ServerSettings,
-    pub(crate) rate_capacity: Option<RateCapacity>,
+    pub(crate) rate_capacity: RateCapacity,
     /// The beginning of `type` in problems.
     pub(crate) problem_types: Option<String>,
     pub(crate) shared_limits: Option<SharedLimits>,
@@ -426,7 +426,7 @@ impl<S> App<S> {
     /// let app = App::new(()).policies(policies).rate_capacity(SMALL);
     /// ```
     pub fn rate_capacity(mut self, capacity: RateCapacity) -> Self {
-        self.parts.rate_capacity = Some(capacity);
+        self.parts.rate_capacity = capacity;
         self
     }
 

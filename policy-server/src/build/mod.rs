@@ -22,9 +22,7 @@ mod tunnel;
 
 use std::{mem, sync::Arc};
 
-use policy_core::{
-    Rule, head::OwnOrigin, headers::HeadersPolicy, limits::RateCapacity, route::Facet,
-};
+use policy_core::{Rule, head::OwnOrigin, headers::HeadersPolicy, route::Facet};
 
 #[cfg(feature = "metrics")]
 use crate::observe::metrics::{Meter, MetricsTarget, Target};
@@ -76,12 +74,11 @@ pub(crate) fn compile(mut app: AppParts) -> Result<Plan, Error> {
     let book = limit_book(app.shared_limits.as_ref(), &app.random, &app.clock, &mut problems);
     let permits = app.shared_limits.as_ref().is_some_and(SharedLimits::shares_permits);
     let shared = book.clone().map(|book| (book, permits));
-    let capacity = app.rate_capacity.unwrap_or(RateCapacity::DEFAULT);
     let mut builder = Builder::new(
         problems,
         &named.lists,
         available,
-        Rates::new(&app.clock, &app.random, capacity, shared),
+        Rates::new(&app.clock, &app.random, app.rate_capacity, shared),
         Arc::clone(&app.state.0),
         app.trailing_slash,
     );

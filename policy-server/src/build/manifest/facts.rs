@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use policy_core::{head::OwnOrigin, limits::RateCapacity};
+use policy_core::head::OwnOrigin;
 use policy_manifest::{AppFacts, EngineFacts, OriginListFacts, ServerFacts, TargetFacts};
 
 #[cfg(feature = "gateway")]
@@ -42,9 +42,8 @@ pub(super) fn describe_app(app: &AppParts, own: &OwnOrigin) -> AppFacts {
     facts.lists =
         app.origins.iter().map(|(name, list)| (name.clone(), describe_list(list))).collect();
     facts.shared_limits = app.shared_limits.is_some();
-    let capacity = app.rate_capacity.unwrap_or(RateCapacity::DEFAULT);
-    facts.rate_clients = Some(capacity.clients as u64);
-    facts.rate_clients_per_network = Some(capacity.clients_per_network.into());
+    facts.rate_clients = Some(app.rate_capacity.clients as u64);
+    facts.rate_clients_per_network = Some(app.rate_capacity.clients_per_network.into());
     #[cfg(feature = "tls")]
     {
         facts.tls = app.tls.as_ref().map(describe_tls);
