@@ -4,7 +4,6 @@ use std::{
     fmt::{Debug, Write as _},
     io::{self, Write as _},
     sync::OnceLock,
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 use tracing::{
@@ -16,7 +15,7 @@ use tracing::{
 };
 
 use super::sink::EventSink;
-use crate::base::escape::printable;
+use crate::base::{clock::Clock, escape::printable};
 
 static TERMINAL: OnceLock<Dispatch> = OnceLock::new();
 
@@ -40,8 +39,7 @@ pub(crate) fn emit(event: impl FnOnce()) {
 
 /// Prints an event on one line: time, level, code, message, other fields.
 fn print(event: &Event<'_>) {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let seconds = since.as_secs() % (24 * 60 * 60);
+    let seconds = Clock::system().now().seconds() % (24 * 60 * 60);
     let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     let mut line = Line::default();
     event.record(&mut line);
