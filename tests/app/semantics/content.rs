@@ -71,8 +71,11 @@ async fn no_simple_request_carries_json() {
         assert_eq!(response.sharing(), [""; 0]);
     }
     assert_eq!(ask_with(&server, "POST /orders", &[EVIL], "{}").await.status, 415);
-    let twice = ["content-type: text/plain", "content-type: application/json"];
-    assert_eq!(ask_with(&server, "POST /orders", &twice, "{}").await.status, 415);
+    let mut twice = ["content-type: text/plain", "content-type: application/json"];
+    for _order in 0..2 {
+        assert_eq!(ask_with(&server, "POST /orders", &twice, "{}").await.status, 415, "{twice:?}");
+        twice.reverse();
+    }
     for media_type in [
         "application/json",
         "Application/JSON; charset=utf-8",
