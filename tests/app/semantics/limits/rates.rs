@@ -1,8 +1,6 @@
 //! How often a client may send requests.
 
-use std::net::{IpAddr, SocketAddr};
-
-use tokio::net::TcpSocket;
+use std::net::IpAddr;
 
 use super::*;
 
@@ -49,9 +47,7 @@ fn rates(clock: &Clock) -> App<()> {
 /// Connects from an address of 127.0.0.0/8, all of which belongs to this machine.
 pub(super) async fn connect_from(server: &Running, address: &str) -> Connection {
     let address: IpAddr = address.parse().unwrap();
-    let socket = TcpSocket::new_v4().unwrap();
-    socket.bind(SocketAddr::new(address, 0)).unwrap();
-    Connection::over(soon(socket.connect(server.address)).await.unwrap())
+    Connection::open_from(address, server.address).await
 }
 
 async fn from(server: &Running, address: &str, line: &str) -> RawResponse {
