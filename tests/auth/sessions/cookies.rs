@@ -14,21 +14,34 @@ async fn a_handler_does_not_set_the_cookie_of_the_session_itself() {
 
 #[tokio::test]
 async fn remembered_sessions_keep_their_cookie() {
-    let scenario = Scenario::new(all()).await;
-    let login = scenario.client.post("/remember/ada").origin(OWN).send().await;
-    let line = login.header("set-cookie").unwrap();
-    let (pair, attributes) = line.split_once("; ").unwrap();
-    assert_eq!(attributes, "Path=/; Max-Age=2592000; Secure; HttpOnly; SameSite=None");
-    let me = || scenario.client.get("/me").header("cookie", pair).send();
-    // Unused for less than 14 days, and 30 days in all.
-    for _ in 0..2 {
-        scenario.advance(14 * 86_400 - 1);
-        assert_eq!(me().await.text(), "ada");
+    const DAY: u64 = 86_400;
+    let settings = || Sessions::memory().same_site(SameSite::None);
+    let own = settings().remembered_idle(days(2)).remembered_absolute(days(5));
+    for (settings, max_age, idle, absolute) in
+        [(settings(), "2592000", 14, 30), (own, "432000", 2, 5)]
+    {
+        let scenario = Scenario::with(all(), |app| app.sessions(settings)).await;
+        let remember = || scenario.client.post("/remember/ada").origin(OWN).send();
+        let me = |pair: &str| scenario.client.get("/me").header("cookie", pair).send();
+        let login = remember().await;
+        let line = login.header("set-cookie").unwrap();
+        let (pair, attributes) = line.split_once("; ").unwrap();
+        let expected = format!("Path=/; Max-Age={max_age}; Secure; HttpOnly; SameSite=None");
+        assert_eq!(attributes, expected);
+        // Unused for less than `idle` days, and `absolute` days in all.
+        for _ in 0..2 {
+            scenario.advance(idle * DAY - 1);
+            assert_eq!(me(pair).await.text(), "ada", "{idle} days");
+        }
+        scenario.advance((absolute - 2 * idle) * DAY + 1);
+        assert_eq!(me(pair).await.text(), "ada", "{absolute} days");
+        scenario.advance(1);
+        assert_problem(&me(pair).await, 401, "auth.credentials-missing");
+
+        let unused = cookie_of(&remember().await);
+        scenario.advance(idle * DAY);
+        assert_problem(&me(&unused).await, 401, "auth.credentials-missing");
     }
-    scenario.advance(2 * 86_400 + 1);
-    assert_eq!(me().await.text(), "ada");
-    scenario.advance(1);
-    assert_problem(&me().await, 401, "auth.credentials-missing");
 }
 
 #[tokio::test]

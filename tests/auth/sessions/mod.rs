@@ -7,7 +7,7 @@ mod races;
 use std::collections::BTreeSet;
 
 use policy_server::{
-    session::{Handle, minutes},
+    session::{Handle, days, minutes},
     store::LimitPolicy,
 };
 use policy_tests::handlers::{elevate, revoke_all};
