@@ -1,5 +1,7 @@
 //! The requests, the same over every version.
 
+use std::future::pending;
+
 use policy_server::{Route, prelude::*};
 
 use crate::protocols::TestResponse;
@@ -97,9 +99,16 @@ async fn moved() -> (StatusCode, [(&'static str, &'static str); 1]) {
     (StatusCode::SEE_OTHER, [("location", "/lamps")])
 }
 
+#[get("/hangs")]
+#[auth(public)]
+#[limit(timeout = "50ms")]
+async fn hangs() -> &'static str {
+    pending().await
+}
+
 /// Routes that the app of the fuzzer lacks.
 pub(crate) fn routes() -> Vec<Route<()>> {
-    routes![rare, cookies, moved, find]
+    routes![rare, cookies, moved, find, hangs]
 }
 
 const SHOP: &str = "https://app.shop.example";
@@ -133,7 +142,7 @@ fn routing() -> Vec<Case> {
         case("a parameter that is none", "GET /lamps/x", 400).from(SHOP),
         case("an error of the handler", "GET /lamps/1000", 404),
         case("no route", "GET /nowhere", 404),
-        case("no such method here", "PUT /lamps", 405),
+        case("no such method here", "PUT /lamps", 405).from(SHOP),
         case("no such method", "LOCK /lamps", 501),
         case("OPTIONS", "OPTIONS /lamps", 204),
         case("HEAD", "HEAD /lamps/7", 200),
@@ -239,7 +248,7 @@ fn content() -> Vec<Case> {
         picture("a part of something else", 200)
             .field("range", "bytes=0-1")
             .field("if-range", "\"x\""),
-        case("a stream", "GET /stream", 200),
+        case("a stream", "GET /stream", 200).from(SHOP),
         case("a stream there and back", "POST /echo", 200).pays(Payload::Streamed(10_000)),
     ]
 }
@@ -248,10 +257,14 @@ fn limits() -> Vec<Case> {
     vec![
         case("the last that is granted", "GET /rare", 200),
         case("one too many", "GET /rare", 429),
+        case("what takes too long", "GET /hangs", 503).from(SHOP),
         case("too much that is announced", "POST /forms", 413)
+            .from(SHOP)
             .field("content-length", "100000")
             .pays(Payload::Stalled),
-        case("too much that is streamed", "POST /echo", 413).pays(Payload::Streamed(30_000)),
+        case("too much that is streamed", "POST /echo", 413)
+            .from(SHOP)
+            .pays(Payload::Streamed(30_000)),
         case("what does not come", "POST /echo", 408).pays(Payload::Stalled),
         case("still there", "GET /lamps", 200),
     ]
