@@ -14,6 +14,7 @@ use policy_tests::{
     folder::Folder,
     handlers::{elevate, logout, refresh},
     http::{Running, exchange, request, until},
+    http2,
     redis::Redis,
 };
 use quinn::{Endpoint, crypto::rustls::QuicClientConfig};
@@ -316,12 +317,9 @@ async fn connections_are_counted_by_the_version_of_their_protocol() {
         read(&metrics).sum(&name, &[("network_protocol_version", version)])
     };
     assert_eq!(server.response(request("GET /rated", &[])).await.status, 200);
-    let stream = TcpStream::connect(server.address).await.unwrap();
-    let (client, connection) = h2::client::handshake(stream).await.unwrap();
-    let connection = tokio::spawn(connection);
-    let request = || ::http::Request::get("http://localhost/slow").body(()).unwrap();
-    let mut client = client.ready().await.unwrap();
-    let (response, mut sending) = client.send_request(request(), true).unwrap();
+    let (mut client, connection) = http2::connect(&server).await;
+    let request = http2::request("GET", "http://localhost/slow", &[]);
+    let (response, mut sending) = client.send_request(request, true).unwrap();
     let waiting = [("http_request_method", "GET")];
     until(async || read(&metrics).sum("http_server_active_requests", &waiting) == 1.0).await;
     assert_eq!((of("_total", "1"), of("_total", "2")), (1.0, 1.0));

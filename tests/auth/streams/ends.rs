@@ -3,7 +3,7 @@
 
 use h2::{RecvStream, SendStream, ext::Protocol};
 use policy_server::{Limits, PolicyLayer, ReverseProxy};
-use policy_tests::http::StoppedTime;
+use policy_tests::{http::StoppedTime, http2};
 use tower::Layer;
 
 use super::*;
@@ -112,27 +112,17 @@ impl Line {
                 false => site.events(path, credential).await,
             });
         }
-        let stream = soon(tokio::net::TcpStream::connect(site.server.address)).await.unwrap();
-        let (client, mut connection) = soon(h2::client::handshake(stream)).await.unwrap();
-        let ping = connection.ping_pong();
-        tokio::spawn(connection);
-        // The reply to the ping follows the settings of the server.
-        let ping = ping.map(|mut ping| async move { ping.ping(h2::Ping::opaque()).await });
-        soon(ping.unwrap()).await.unwrap();
-        let mut client = soon(client.ready()).await.unwrap();
-        let (name, value) = credential.split_once(": ").unwrap();
+        let mut client = http2::for_websockets(&site.server).await;
+        let mut fields = vec![credential.split_once(": ").unwrap()];
         let target = format!("http://api.example{}", carrier.path());
-        let request = policy_server::http::Request::builder().uri(target).header(name, value);
         let request = if carrier.is_socket() {
+            fields.extend([("origin", OWN), ("sec-websocket-version", "13")]);
+            let mut request = http2::request("CONNECT", &target, &fields);
+            request.extensions_mut().insert(Protocol::from_static("websocket"));
             request
-                .method("CONNECT")
-                .header("origin", OWN)
-                .header("sec-websocket-version", "13")
-                .extension(Protocol::from_static("websocket"))
         } else {
-            request
+            http2::request("GET", &target, &fields)
         };
-        let request = request.body(()).unwrap();
         let (response, sending) = client.send_request(request, !carrier.is_socket()).unwrap();
         let response = soon(response).await.unwrap();
         assert_eq!(response.status(), 200, "{carrier:?}");
