@@ -202,6 +202,19 @@ fn no_elevation_brings_back_rights_that_its_request_took() {
 }
 
 #[test]
+fn a_logout_reaches_a_session_that_got_another_id_meanwhile() {
+    let world = default();
+    let old = world.login(None, "ada");
+    let logout = session_request(&world, &old);
+    let elevate = session_request(&world, &old);
+    session(&elevate).elevate().unwrap();
+    let new = set_id(&commit(&elevate, 200).unwrap()).unwrap();
+    session(&logout).logout();
+    commit(&logout, 200).unwrap();
+    assert!(!world.is_alive(&new));
+}
+
+#[test]
 fn an_ended_session_is_not_elevated_but_a_login_is_genuine() {
     let world = default();
     let old = world.login(None, "ada");
