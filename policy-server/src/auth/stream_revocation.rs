@@ -256,29 +256,33 @@ impl Credential {
     }
 
     fn is_ended_by(&self, ended: &RevocationEvent) -> bool {
-        match self {
-            Self::Session(handle, identity) => match ended {
-                RevocationEvent::Session(ended) => handle == ended,
-                RevocationEvent::SessionsOf { user, keep } => {
-                    *identity.subject == **user && *keep != Some(*handle)
-                }
-                RevocationEvent::AllSessions => true,
-                _ => false,
-            },
-            Self::Token(token) => {
-                let is_covered =
-                    |cut: &TokenCutOff| cut.covers(token.issued.seconds(), token.cut_offs);
-                match ended {
-                    RevocationEvent::Token(id) => {
-                        token.id == *id || token.family.as_ref() == Some(id)
-                    }
-                    RevocationEvent::TokensOf { user, cut } => {
-                        *token.user == **user && is_covered(cut)
-                    }
-                    RevocationEvent::AllTokens { cut } => is_covered(cut),
-                    _ => false,
-                }
+        match (self, ended) {
+            (Self::Session(handle, _), RevocationEvent::Session(ended)) => handle == ended,
+            (Self::Session(handle, identity), RevocationEvent::SessionsOf { user, keep }) => {
+                *identity.subject == **user && *keep != Some(*handle)
             }
+            (Self::Session(..), RevocationEvent::AllSessions) => true,
+            (Self::Token(token), RevocationEvent::Token(id)) => {
+                token.id == *id || token.family.as_ref() == Some(id)
+            }
+            (Self::Token(token), RevocationEvent::TokensOf { user, cut }) => {
+                *token.user == **user && token.is_covered_by(cut)
+            }
+            (Self::Token(token), RevocationEvent::AllTokens { cut }) => token.is_covered_by(cut),
+            // All are named, so that a new event is decided for each kind of credential.
+            (
+                Self::Session(..),
+                RevocationEvent::Token(_)
+                | RevocationEvent::TokensOf { .. }
+                | RevocationEvent::AllTokens { .. },
+            )
+            | (
+                Self::Token(_),
+                RevocationEvent::Session(_)
+                | RevocationEvent::SessionsOf { .. }
+                | RevocationEvent::AllSessions,
+            )
+            | (_, RevocationEvent::Hint(_) | RevocationEvent::Missed) => false,
         }
     }
 
@@ -299,6 +303,12 @@ impl Credential {
                 tokens.holds(TokenNames { id, session, user, cut_offs }, *issued)
             }
         }
+    }
+}
+
+impl TokenCredential {
+    fn is_covered_by(&self, cut: &TokenCutOff) -> bool {
+        cut.covers(self.issued.seconds(), self.cut_offs)
     }
 }
 
