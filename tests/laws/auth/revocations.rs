@@ -1,8 +1,8 @@
 //! Tokens after they were revoked.
 
-use std::time::Duration;
+use std::{cell::Cell, time::Duration};
 
-use policy_core_tests::law::{Precondition, holds};
+use policy_core_tests::law::{Precondition, assert_usual, holds};
 use policy_server::prelude::*;
 use policy_tests::handlers::{by_token, cut_off_all, refresh, revoke};
 use proptest::{collection::vec, prelude::*, sample::select};
@@ -79,6 +79,7 @@ struct Login {
     is_ended: bool,
     was_revoked: bool,
     was_repeated: bool,
+    was_reused: bool,
 }
 
 impl Login {
@@ -88,15 +89,15 @@ impl Login {
         let access =
             Access { text: reply.text("access_token"), issued: server.now(), is_revoked: false };
         let refresh = vec![reply.text("refresh_token")];
-        let (is_ended, was_revoked, was_repeated) = (false, false, false);
         Self {
             server,
             access: vec![access],
             refresh,
             used: vec![],
-            is_ended,
-            was_revoked,
-            was_repeated,
+            is_ended: false,
+            was_revoked: false,
+            was_repeated: false,
+            was_reused: false,
         }
     }
 
@@ -155,6 +156,7 @@ impl Login {
                 prop_assert_eq!(reply.status, if is_let_in { 200 } else { 401 }, "{:?}", reply);
                 if !is_let_in {
                     // A copy is in use.
+                    self.was_reused |= !self.is_ended;
                     self.end();
                     return Ok(());
                 }
@@ -199,12 +201,22 @@ impl Login {
 /// login after that.
 #[test]
 fn a_revoked_token_stays_revoked_and_a_login_has_one_refresh_token() {
+    let [tried, alive, reused, repeated] = [const { Cell::new(0_u64) }; 4];
+    let count = |cell: &Cell<u64>, is_one: bool| cell.set(cell.get() + u64::from(is_one));
     holds("revocations", 75, acts(), |acts| {
         let mut login = Login::new();
         for act in acts {
             login.act(act)?;
         }
+        count(&tried, true);
+        count(&alive, !login.is_ended);
+        count(&reused, login.was_reused);
+        count(&repeated, login.was_repeated);
         let lasts = login.server.now() > super::test_server::START + LEEWAY;
         Ok(Precondition::met_if((login.was_revoked && lasts) || login.was_repeated))
     });
+    let tried = tried.get();
+    assert_usual("revocations: a living login", alive.get(), tried, 25);
+    assert_usual("revocations: reused", reused.get(), tried, 19);
+    assert_usual("revocations: given twice", repeated.get(), tried, 23);
 }
