@@ -23,11 +23,13 @@ async fn remembered_sessions_keep_their_cookie() {
         let scenario = Scenario::with(all(), |app| app.sessions(settings)).await;
         let remember = || scenario.client.post("/remember/ada").origin(OWN).send();
         let me = |pair: &str| scenario.client.get("/me").header("cookie", pair).send();
-        let login = remember().await;
-        let line = login.header("set-cookie").unwrap();
-        let (pair, attributes) = line.split_once("; ").unwrap();
         let expected = format!("Path=/; Max-Age={max_age}; Secure; HttpOnly; SameSite=None");
-        assert_eq!(attributes, expected);
+        let cookie = |login: &TestResponse| {
+            let (pair, attributes) = login.header("set-cookie").unwrap().split_once("; ").unwrap();
+            assert_eq!(attributes, expected);
+            pair.to_owned()
+        };
+        let pair = &cookie(&remember().await);
         // Unused for less than `idle` days, and `absolute` days in all.
         for _ in 0..2 {
             scenario.advance(idle * DAY - 1);
@@ -38,7 +40,7 @@ async fn remembered_sessions_keep_their_cookie() {
         scenario.advance(1);
         assert_problem(&me(pair).await, 401, "auth.credentials-missing");
 
-        let unused = cookie_of(&remember().await);
+        let unused = cookie(&remember().await);
         scenario.advance(idle * DAY);
         assert_problem(&me(&unused).await, 401, "auth.credentials-missing");
     }
