@@ -61,8 +61,13 @@ async fn a_listener_of_its_own_serves_the_metrics_and_nothing_else() {
         ("accept: */*", 400),
     ] {
         let mut connection = Connection::open(address).await;
-        connection.send(format!("GET /metrics HTTP/1.1\r\n{head}\r\n\r\n")).await;
-        assert_eq!(connection.head().await.status, status, "{head}");
+        let behind = request("GET /metrics", &["connection: close"]);
+        connection.send(format!("GET /metrics HTTP/1.1\r\n{head}\r\n\r\n{behind}")).await;
+        let response = connection.response().await;
+        assert_eq!(response.status, status, "{head}");
+        // As in the app, nothing behind a request that is refused is read.
+        let is_closed = response.header("connection") == Some("close");
+        assert_eq!((is_closed, connection.rest().await.is_empty()), (status != 200, status != 200));
     }
     let malformed = exchange(address, b"nonsense\r\n\r\n").await;
     assert!(String::from_utf8_lossy(&malformed.bytes).starts_with("HTTP/1.1 400"));

@@ -15,10 +15,9 @@ use axum_core::{
     response::{IntoResponse, Response},
 };
 use http::{
-    Extensions, HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version,
+    Extensions, HeaderMap, HeaderName, Method, StatusCode, Version,
     header::{
-        ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, ALLOW, CONNECTION, EXPECT,
-        ORIGIN,
+        ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, ALLOW, EXPECT, ORIGIN,
     },
 };
 use policy_core::{
@@ -38,7 +37,12 @@ use tower_service::Service;
 
 use crate::{
     app::{cors_source::CorsSource, policy_layer::PolicyLayerBuilder},
-    base::{body::Excess, clock::Random, message_body::MessageBody, problem::Problem},
+    base::{
+        body::Excess,
+        clock::Random,
+        message_body::MessageBody,
+        problem::{Problem, end_connection},
+    },
     handler::{
         extract::Context as RequestContext,
         service::{HttpService, SharedService},
@@ -360,12 +364,12 @@ impl LayerRefusal {
         tracing::debug!(code = refusal.code(), "refused in front of a service");
         let mut response = Problem::from(refusal).into_response();
         match self {
-            Self::Malformed(_) if version < Version::HTTP_2 => {
-                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            Self::Malformed(_) => {
+                end_connection(&mut response, version);
                 policy.note_refusal();
             }
             Self::Preflight(_) => policy.note_refused_preflight(),
-            Self::Malformed(_) | Self::Request(_) => policy.note_refusal(),
+            Self::Request(_) => policy.note_refusal(),
         }
         policy.apply(response, ResponseFacts::default())
     }

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use axum_core::response::{IntoResponse, Response};
-use http::{HeaderMap, HeaderValue, Version, header::CONNECTION};
+use http::HeaderMap;
 use policy_core::{Refusal, cache::ResponseFacts, cors::OriginDecision, head::Head};
 
 use super::{compiled_app::CompiledApp, respond::ResponsePolicy};
 use crate::{
     base::{
         log::{RefusalEntry, RefusalReason},
-        problem::Problem,
+        problem::{Problem, end_connection},
     },
     client::Client,
     route::compiled_policy::CompiledRoutePolicy,
@@ -31,13 +31,10 @@ pub(crate) struct RequestHead<'a> {
 }
 
 impl RequestHead<'_> {
-    /// Refuses a request that other parsers may read differently, and closes an HTTP/1.1 connection
-    /// so that nothing after it is read (RFC 9112 9.6, 11.2).
+    /// Refuses a request that other parsers may read differently, and ends its connection.
     pub(crate) fn reject_malformed(&self, refusal: Refusal) -> Response {
         let mut response = self.problem(refusal);
-        if self.head.version < Version::HTTP_2 {
-            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-        }
+        end_connection(&mut response, self.head.version);
         let policy = &self.app.no_route_policy;
         self.respond(response, ResponseFacts::default(), policy, OriginDecision::Unasked)
     }

@@ -4,17 +4,14 @@ use axum_core::{
     body::Body,
     response::{IntoResponse, Response},
 };
-use http::{
-    HeaderValue, Method, Request, StatusCode, Version,
-    header::{CONNECTION, LOCATION},
-};
+use http::{HeaderValue, Method, Request, StatusCode, Version, header::LOCATION};
 use policy_core::{
     Refusal,
     cache::forbid_storing,
     head::{Head, NormalPath, OwnOrigin},
 };
 
-use crate::base::problem::Problem;
+use crate::base::problem::{Problem, end_connection};
 
 /// Redirects every request to the same path and query at one origin, which the request cannot
 /// influence.
@@ -92,18 +89,16 @@ impl Redirect {
     }
 }
 
-/// A refusal, which ends an HTTP/1.1 connection as it does in the app: nothing after an ambiguous
-/// request is read (RFC 9112 9.6, 11.2).
+/// A refusal, which ends its connection as it does in the app.
 fn refuse(refusal: Refusal, version: Version) -> Response {
     let mut response = Problem::from(refusal).into_response();
-    if version < Version::HTTP_2 {
-        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-    }
+    end_connection(&mut response, version);
     response
 }
 
 #[cfg(test)]
 mod tests {
+    use http::header::CONNECTION;
     use policy_core::head::PublicOrigin;
 
     use super::*;

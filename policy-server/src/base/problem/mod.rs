@@ -17,8 +17,8 @@ use axum_core::{
 pub use declared::Problems;
 pub use from_others::{OrInternal, OrNotFound};
 use http::{
-    HeaderName, HeaderValue, StatusCode,
-    header::{ACCEPT_ENCODING, CONTENT_TYPE, RETRY_AFTER},
+    HeaderName, HeaderValue, StatusCode, Version,
+    header::{ACCEPT_ENCODING, CONNECTION, CONTENT_TYPE, RETRY_AFTER},
 };
 pub use invalid::Invalid;
 pub(crate) use invalid::escaped;
@@ -174,6 +174,14 @@ pub(crate) fn tell_code(response: &mut Response) {
         && let Ok(value) = HeaderValue::from_str(&format!("policy;desc=\"{code}\""))
     {
         response.headers_mut().append(SERVER_TIMING, value);
+    }
+}
+
+/// Ends an HTTP/1.1 connection with the response to a malformed request, so that nothing after it is
+/// read (RFC 9112 9.6, 11.2).
+pub(crate) fn end_connection(response: &mut Response, version: Version) {
+    if version < Version::HTTP_2 {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
 }
 

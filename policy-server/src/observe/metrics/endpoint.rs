@@ -15,7 +15,10 @@ use policy_core::{
 };
 
 use super::{Metrics, exposition::MEDIA_TYPE};
-use crate::{base::problem::Problem, handler::service::SharedService};
+use crate::{
+    base::problem::{Problem, end_connection},
+    handler::service::SharedService,
+};
 
 /// The path on a separate listener.
 const PATH: &str = "/metrics";
@@ -45,7 +48,11 @@ impl Endpoint {
     pub(crate) fn response<B>(&self, request: &Request<B>) -> Response {
         let mut response = match self.admit(request) {
             Ok(()) => answer(&self.metrics, request),
-            Err(refusal) => Problem::from(refusal).into_response(),
+            Err(refusal) => {
+                let mut response = Problem::from(refusal).into_response();
+                end_connection(&mut response, request.version());
+                response
+            }
         };
         forbid_storing(response.headers_mut());
         response
