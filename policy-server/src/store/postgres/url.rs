@@ -9,7 +9,7 @@ use tokio_postgres::{
 };
 use tokio_rustls::rustls::ClientConfig;
 
-use crate::base::tls_roots;
+use crate::{base::tls_roots, store::shared::url_parameters};
 
 /// A parsed URL.
 pub(super) struct Address {
@@ -35,9 +35,9 @@ impl Address {
         let mut mode = None;
         let mut authority = None;
         let mut rest = Serializer::new(String::new());
-        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        for (name, value) in url_parameters(query) {
             match &*name {
-                "schema" if is_name(&value) => schema = value.into_owned(),
+                "schema" if is_name(&value) => schema = value,
                 "schema" => problems.push(format!(
                     "`schema={value}`: write up to 40 of the characters a-z, 0-9 and _, a letter first"
                 )),
@@ -60,7 +60,8 @@ impl Address {
                 _ => drop(rest.append_pair(&name, &value)),
             }
         }
-        let rest = rest.finish();
+        // The serializer writes forms, and tokio-postgres reads a `+` literally, as libpq does.
+        let rest = rest.finish().replace('+', "%20");
         let config = format!("{place}?{rest}").parse::<Config>();
         let mut config = match config {
             Ok(config) => config,
@@ -168,6 +169,21 @@ mod tests {
         assert_eq!(mode("postgres://localhost/shop?hostaddr=127.0.0.1"), SslMode::Disable);
         let stated = "postgres://localhost/shop?hostaddr=192.0.2.7&sslmode=disable";
         assert_eq!(mode(stated), SslMode::Disable);
+    }
+
+    #[test]
+    fn a_parameter_is_percent_decoded_as_by_libpq() {
+        let config = Address::parse(
+            "postgres://db.example/shop?options=-c%20geqo%3Doff%20-c%20seed%3D%252B&password=a%20b%2Bc&application_name=one@two+three",
+        )
+        .unwrap()
+        .config;
+        assert_eq!(config.get_options(), Some("-c geqo=off -c seed=%2B"));
+        assert_eq!(config.get_password(), Some(&b"a b+c"[..]));
+        assert_eq!(config.get_application_name(), Some("one@two+three"));
+        let url = "postgres://db.example/shop?sslrootcert=/none/such+one%20two";
+        let error = Address::parse(url).unwrap_err();
+        assert!(error.contains("sslrootcert=/none/such+one two"), "{error}");
     }
 
     #[test]

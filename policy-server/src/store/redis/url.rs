@@ -5,7 +5,7 @@ use std::{fmt, fs, ops::RangeInclusive, sync::Arc, time::Duration};
 use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisConnectionInfo};
 
 use super::{copies::Copies, link::Access};
-use crate::base::tls_roots;
+use crate::{base::tls_roots, store::shared::url_parameters};
 
 /// A parsed URL.
 pub(super) struct Address {
@@ -131,9 +131,9 @@ impl Address {
 impl Parameters {
     fn read(query: &str, problems: &mut Vec<String>) -> Self {
         let mut read = Self::default();
-        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        for (name, value) in url_parameters(query) {
             match &*name {
-                "prefix" if is_name(&value) => read.prefix = Some(value.into_owned()),
+                "prefix" if is_name(&value) => read.prefix = Some(value),
                 "prefix" => problems.push(format!(
                     "`prefix={value}`: write up to 40 of the characters a-z, 0-9, _ and -"
                 )),
@@ -157,8 +157,8 @@ impl Parameters {
                         "`wait_ms={value}`: write how many milliseconds replicas may take, 1 to 2500"
                     )),
                 },
-                "sentinel_user" => read.sentinel_user = Some(value.into_owned()),
-                "sentinel_password" => read.sentinel_password = Some(value.into_owned()),
+                "sentinel_user" => read.sentinel_user = Some(value),
+                "sentinel_password" => read.sentinel_password = Some(value),
                 other => problems.push(format!("`{other}`: unknown parameter")),
             }
         }
@@ -326,6 +326,14 @@ mod tests {
         let login = sentinels.access.login;
         assert_eq!((login.username(), login.password()), (Some("eve"), Some("s?cret")));
         assert_eq!(login.db(), 0);
+    }
+
+    #[test]
+    fn a_plus_in_a_parameter_is_no_space() {
+        let url = "redis+sentinel://one/shop?sentinel_password=a+b%20c";
+        let address = Address::parse(url).unwrap();
+        let Servers::Sentinels(sentinels) = address.servers else { panic!("{url}") };
+        assert_eq!(sentinels.access.login.password(), Some("a+b c"));
     }
 
     #[test]

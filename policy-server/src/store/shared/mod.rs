@@ -6,6 +6,13 @@ pub(super) mod notification;
 pub(super) mod outcome;
 pub(super) mod revocation;
 
+/// The parameters of a URL, decoded. A `+` is no space: in URLs of databases it is a literal character, and passwords and
+/// paths contain it. Only forms write a space as `+`.
+pub(super) fn url_parameters(query: &str) -> Vec<(String, String)> {
+    let literal = query.replace('+', "%2B");
+    form_urlencoded::parse(literal.as_bytes()).into_owned().collect()
+}
+
 /// Makes a store of its URL, which is not printed: it contains a password.
 macro_rules! opened_by_url {
     ($store:ident) => {
