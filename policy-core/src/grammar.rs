@@ -46,6 +46,14 @@ pub(crate) fn is_length(value: &[u8]) -> bool {
     is_number && str::from_utf8(value).is_ok_and(|text| text.parse::<u64>().is_ok())
 }
 
+/// Values of `Content-Length` that are one number, and values that are not, for the tests of each
+/// message that has one.
+#[cfg(all(test, feature = "engine"))]
+pub(crate) const LENGTHS: [&str; 3] = ["0", "5", "18446744073709551615"];
+#[cfg(all(test, feature = "engine"))]
+pub(crate) const MALFORMED_LENGTHS: [&str; 9] =
+    ["", "-1", "+5", "5 ", "5, 5", "5,6", "0x5", "5.0", "18446744073709551616"];
+
 pub(crate) const fn contains(set: &[u8], byte: u8) -> bool {
     any!(set, one => *one == byte)
 }
