@@ -175,7 +175,8 @@ impl ReverseProxy {
         self
     }
 
-    /// How long connecting to the upstream may take, TLS included; 5 seconds.
+    /// How long connecting to the upstream may take, TLS included; 5 seconds. If its host has several
+    /// addresses, the next one is tried after 250 ms, or sooner if the time is short.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.timeouts.connect = timeout;
         self

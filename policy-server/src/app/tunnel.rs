@@ -106,7 +106,8 @@ impl Tunnel {
     }
 
     /// How long resolving a target and connecting to it may take; 10 seconds. After that the client
-    /// gets 504.
+    /// gets 504. If a name has several addresses, the next one is tried after 250 ms, or sooner if the
+    /// time is short.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
         self

@@ -2,6 +2,8 @@
 
 pub(crate) mod body;
 pub(crate) mod clock;
+#[cfg(any(feature = "asym", feature = "gateway", feature = "redis"))]
+pub(crate) mod connect;
 pub(crate) mod error;
 pub(crate) mod escape;
 pub(crate) mod event;

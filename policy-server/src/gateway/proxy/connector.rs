@@ -10,14 +10,14 @@ use std::{
 };
 
 use policy_core::{Rule, reverse_proxy::Upstream};
-use tokio::{net::TcpStream, time::timeout};
+use tokio::time::timeout;
 use tokio_rustls::{
     TlsConnector,
     rustls::{ClientConfig, pki_types::ServerName},
 };
 
 use super::connection::{Connection, connection};
-use crate::base::{error::StartProblem, tls_roots};
+use crate::base::{connect::connect_to_host, error::StartProblem, tls_roots};
 
 /// How to connect to an upstream.
 pub(super) struct Transport {
@@ -96,7 +96,7 @@ impl Connector {
     }
 
     async fn open(&self) -> io::Result<Connection> {
-        let stream = TcpStream::connect((&*self.host, self.port)).await?;
+        let stream = connect_to_host(&self.host, self.port, self.timeout).await?;
         // Requests are written whole, so Nagle's algorithm would only delay them.
         stream.set_nodelay(true)?;
         let Some((connector, name)) = &self.tls else {

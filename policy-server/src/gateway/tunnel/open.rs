@@ -31,7 +31,7 @@ use tokio::{
 use super::OpenTunnels;
 use crate::{
     auth::sent_credentials::SentCredentials,
-    base::{event::terminal::emit, problem::Problem, relay::relay, task},
+    base::{connect::connect_to_any, event::terminal::emit, problem::Problem, relay::relay, task},
     handler::upgrade::OpenStream,
     route::limits::Permit,
 };
@@ -99,25 +99,23 @@ impl OpenTunnels {
         Ok((stream, permit))
     }
 
-    /// Connects to the first permitted address that responds. It connects to the address and not to
+    /// Connects to the first permitted address that accepts. It connects to the address and not to
     /// the name, which could resolve to another address by then.
     async fn reach(&self, target: &TunnelTarget) -> Result<TcpStream, Refusal> {
-        let addresses: Vec<SocketAddr> = match &target.host {
+        let mut addresses: Vec<SocketAddr> = match &target.host {
             Host::Address(address) => vec![SocketAddr::new(*address, target.port)],
             Host::Name(name) => {
                 let resolved = lookup_host((&**name, target.port)).await;
                 resolved.map_err(|error| unreachable(target, &error))?.collect()
             }
         };
-        let is_any = !addresses.is_empty();
-        let mut failed = if is_any { Refusal::TunnelAddress } else { Refusal::TunnelUnreachable };
-        for address in addresses.into_iter().filter(|address| self.may_reach(address.ip())) {
-            match TcpStream::connect(address).await {
-                Ok(stream) => return Ok(stream),
-                Err(error) => failed = unreachable(target, &error),
-            }
+        let is_known = !addresses.is_empty();
+        addresses.retain(|address| self.may_reach(address.ip()));
+        if is_known && addresses.is_empty() {
+            return Err(Refusal::TunnelAddress);
         }
-        Err(failed)
+        let connected = connect_to_any(&addresses, self.connect_timeout).await;
+        connected.map_err(|error| unreachable(target, &error))
     }
 
     fn may_reach(&self, address: IpAddr) -> bool {

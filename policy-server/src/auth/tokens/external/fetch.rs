@@ -11,12 +11,11 @@ use hyper_util::rt::TokioIo;
 use policy_core::{Rule, origin::OriginPattern, token::Jwks};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    net::TcpStream,
     select,
 };
 use tokio_rustls::{TlsConnector, rustls::pki_types::ServerName};
 
-use crate::base::{error::StartProblem, tls_roots};
+use crate::base::{connect::connect_to_host, error::StartProblem, tls_roots};
 
 /// The maximum size of a response head.
 const MAX_HEAD: usize = 16 * 1024;
@@ -112,10 +111,10 @@ impl Document {
         &self.address.text
     }
 
-    /// Fetches it once; the caller sets the time-out.
-    pub(super) async fn fetch(&self) -> Result<FetchedDocument, FetchError> {
+    /// Fetches it once. `patience` is how long the caller waits.
+    pub(super) async fn fetch(&self, patience: Duration) -> Result<FetchedDocument, FetchError> {
         let Address { host, port, .. } = &self.address;
-        let tcp = TcpStream::connect((&**host, *port)).await.map_err(FetchError::Connection)?;
+        let tcp = connect_to_host(host, *port, patience).await.map_err(FetchError::Connection)?;
         match &self.tls {
             None => self.ask(tcp).await,
             Some((connector, name)) => {

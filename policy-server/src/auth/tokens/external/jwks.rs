@@ -136,7 +136,7 @@ impl JwkSet {
     pub(in super::super) async fn refresh(&self) {
         let began = self.clock.monotonic();
         let fetched = select! {
-            fetched = self.document.fetch() => fetched,
+            fetched = self.document.fetch(TIMEOUT) => fetched,
             () = self.clock.sleep(TIMEOUT) => Err(FetchError::TimedOut),
         };
         let parsed = fetched.and_then(|FetchedDocument { body, max_age }| {

@@ -26,7 +26,7 @@ use tokio_rustls::{
 use self::pipe::Pipe;
 pub(super) use self::resp::{Item, Replies, number};
 use super::{DEADLINE, failure::Failure, url::Host};
-use crate::base::{task::BackgroundTask, timers};
+use crate::base::{connect::connect_to_host, task::BackgroundTask, timers};
 
 /// A connection, and the task that reads and writes it.
 pub(super) struct Link {
@@ -148,7 +148,7 @@ fn begin(stream: impl AsyncRead + AsyncWrite + Send + 'static) -> (Pipe, AbortHa
 
 async fn dial(host: &Host, access: &Access) -> Result<DialledStream, Failure> {
     let dial = async {
-        let stream = TcpStream::connect((&*host.name, host.port)).await?;
+        let stream = connect_to_host(&host.name, host.port, DEADLINE).await?;
         stream.set_nodelay(true)?;
         let pulse = Duration::from_secs(10);
         let keepalive = TcpKeepalive::new().with_time(pulse).with_interval(pulse);
