@@ -13,7 +13,7 @@ use policy_tests::{
     authority::{Authority, trusting},
     folder::Folder,
     handlers::{elevate, logout, refresh},
-    http::{Running, exchange, request, until},
+    http::{Running, exchange, request, settle, until},
     http2,
     redis::Redis,
 };
@@ -157,6 +157,29 @@ async fn decisions_of_rates_are_counted_and_how_full_their_tables_are() {
     until(async || fill() == 0.125).await;
     clock.advance(Duration::from_secs(2 * 3_600));
     until(async || fill() == 0.0).await;
+}
+
+#[tokio::test]
+async fn the_fullest_rate_table_may_be_that_of_another_app() {
+    let _alone = alone().await;
+    let metrics = Metrics::new();
+    let small = policy_server::RateCapacity::DEFAULT.clients(8);
+    let client = |clock: &Clock| app(&metrics).rate_capacity(small).clock(clock.clone()).test();
+    let [busy_clock, idle_clock] = [(); 2].map(|()| Clock::at(1_800_000_000));
+    let (busy, _idle) = (client(&busy_clock), client(&idle_clock));
+    assert_eq!(busy.get("/rated").send().await.status(), 200);
+    let fill = || read(&metrics).sum("policy_rate_utilization", &[]);
+    busy_clock.advance(Duration::from_secs(11));
+    until(async || fill() == 0.125).await;
+    idle_clock.advance(Duration::from_secs(11));
+    settle().await;
+    assert_eq!(fill(), 0.125, "the empty table of the idle app is not the fullest");
+    drop(busy);
+    until(async || {
+        idle_clock.advance(Duration::from_secs(11));
+        fill() == 0.0
+    })
+    .await;
 }
 
 #[get("/prices")]

@@ -201,7 +201,8 @@ impl<S> App<S> {
     ///   `policy.code` is the code of any problem. Both are `_OTHER` for codes that neither the catalogue
     ///   has nor the [errors](macro@crate::Problems) of the app's handlers.
     /// - The size of a request is what it states; bodies without content are not recorded.
-    /// - Counts of sessions, tokens, stores and the log are those of the whole process.
+    /// - Counts of sessions, tokens, stores and the log are those of the whole process. `policy.session.count`
+    ///   is the number in one store: if apps of a process have several, in the one that was counted last.
     ///
     /// ```
     /// use policy_server::{Metrics, prelude::*};

@@ -1,10 +1,15 @@
 //! What the process counts beside requests.
 
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
 use metrics::{Counter, Gauge, Histogram, Recorder};
 use policy_core::Event;
 
 use super::names::{self, OTHER};
-use crate::base::event::count::{Count, Counts};
+use crate::{
+    base::event::count::{Count, Counts},
+    route::limits::RateLimit,
+};
 
 /// One handle for each of the few values of an attribute.
 struct HandlesByValue<T>(Vec<(&'static str, T)>);
@@ -33,8 +38,10 @@ pub(crate) struct Process {
     revocations: HandlesByValue<Counter>,
     refreshes: HandlesByValue<Counter>,
     rates: HandlesByValue<Counter>,
-    /// How full the fullest rate table is.
-    pub(super) rate_fill: Gauge,
+    /// The rate tables of all apps with this recorder.
+    rate_tables: Mutex<Vec<Weak<RateLimit>>>,
+    /// How full the fullest of them is.
+    rate_fill: Gauge,
     reloads: Both<Counter>,
     /// Calls that succeeded, and those that failed.
     store_calls: Both<Histogram>,
@@ -92,6 +99,7 @@ impl Process {
             rates: HandlesByValue::new(&DECISIONS, |outcome| {
                 names::RATES.counter(to, &[(names::OUTCOME, outcome)])
             }),
+            rate_tables: Mutex::default(),
             rate_fill: names::RATE_FILL.gauge(to, &[]),
             reloads: HandlesByValue::new(&["certificate", "origins", "token_keys"], |object| {
                 ["applied", "kept"].map(|outcome| {
@@ -111,6 +119,20 @@ impl Process {
             handshakes: names::HANDSHAKES.counter(to, &[]),
             abandoned: names::ABANDONED.counter(to, &[]),
         }
+    }
+
+    /// Adds the tables of an app, for as long as it exists.
+    pub(super) fn add_rates(&self, rates: &[Arc<RateLimit>]) {
+        let mut tables = self.rate_tables.lock().unwrap_or_else(PoisonError::into_inner);
+        tables.extend(rates.iter().map(Arc::downgrade));
+    }
+
+    /// Records how full the fullest table is.
+    pub(super) fn record_rates(&self) {
+        let mut tables = self.rate_tables.lock().unwrap_or_else(PoisonError::into_inner);
+        tables.retain(|table| table.strong_count() > 0);
+        let rates = tables.iter().filter_map(Weak::upgrade);
+        self.rate_fill.set(rates.map(|rate| rate.utilization()).fold(0.0, f64::max));
     }
 }
 

@@ -144,11 +144,12 @@ impl Meter {
         })
     }
 
-    /// Records every ten seconds how full the fullest of these tables is.
+    /// Adds these tables to those of the process, and records every ten seconds how full the fullest
+    /// one is.
     pub(crate) async fn follow_rates(self: Arc<Self>, rates: Vec<Arc<RateLimit>>, clock: Clock) {
+        self.process.add_rates(&rates);
         loop {
-            let fullest = rates.iter().map(|rate| rate.utilization()).fold(0.0, f64::max);
-            self.process.rate_fill.set(fullest);
+            self.process.record_rates();
             clock.sleep(RATES_INTERVAL).await;
         }
     }
