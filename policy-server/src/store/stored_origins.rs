@@ -127,8 +127,9 @@ impl OpenList {
     async fn copy(&self) -> Result<(), StoreError> {
         let Self { store, other: Some(other), name } = self else { return Ok(()) };
         for _ in 0..TRIES {
-            let Some(stored) = store.value(name).await? else { return Ok(()) };
+            // Read before the list: if another instance copies a later list meanwhile, this version is outdated.
             let copy = other.value(name).await?;
+            let Some(stored) = store.value(name).await? else { return Ok(()) };
             let version = copy.as_ref().map_or(0, |copy| copy.version);
             if copy.is_some_and(|copy| copy.value == stored.value) {
                 return Ok(());
@@ -491,5 +492,63 @@ impl From<StoredOriginsError> for Problem {
             }
             error => Self::internal(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{MemoryStore, StoreFuture};
+
+    const NAME: &str = "partners";
+
+    /// A store that another instance changes during the first read, and that is away from then on.
+    #[derive(Debug)]
+    struct Overtaken {
+        store: MemoryStore,
+        other: MemoryStore,
+        is_away: AtomicBool,
+    }
+
+    impl ValueStore for Overtaken {
+        fn value<'a>(&'a self, name: &'a str) -> StoreFuture<'a, Option<StoredValue>> {
+            StoreFuture::new(async move {
+                if self.is_away.swap(true, Ordering::SeqCst) {
+                    return Err(StoreError::new("the store is away"));
+                }
+                let read = self.store.value(name).await?;
+                assert!(self.store.set_value(name, 1, list("new")).await?);
+                open_list(self.store.clone(), &self.other).copy().await?;
+                Ok(read)
+            })
+        }
+
+        fn set_value<'a>(
+            &'a self,
+            name: &'a str,
+            expected: u64,
+            value: Box<[u8]>,
+        ) -> StoreFuture<'a, bool> {
+            self.store.set_value(name, expected, value)
+        }
+    }
+
+    fn open_list(store: impl ValueStore, other: &MemoryStore) -> OpenList {
+        OpenList { store: Arc::new(store), other: Some(Arc::new(other.clone())), name: NAME.into() }
+    }
+
+    fn list(text: &str) -> Box<[u8]> {
+        text.as_bytes().into()
+    }
+
+    /// The instance with the older list cannot correct its copy.
+    #[tokio::test]
+    async fn an_older_list_is_not_copied_over_a_later_one() {
+        let (store, other) = (MemoryStore::new(), MemoryStore::new());
+        assert!(store.set_value(NAME, 0, list("old")).await.unwrap());
+        assert!(other.set_value(NAME, 0, list("oldest")).await.unwrap());
+        let overtaken = Overtaken { store, other: other.clone(), is_away: AtomicBool::new(false) };
+        assert!(open_list(overtaken, &other).copy().await.is_err());
+        assert_eq!(other.value(NAME).await.unwrap().unwrap().value, list("new"));
     }
 }
