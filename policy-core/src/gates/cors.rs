@@ -71,12 +71,16 @@ fn preflight<'a, A: GatedApp<'a>>(app: &A, request: &RequestView<'a>, path: &Pat
         .or_else(|| path.shared())
         .and_then(|served| Some((app.route(served.route)?, served.preflight.as_ref()?)));
     match shared {
-        Some((route, preflight)) => route_preflight(request, route, preflight, own_route.is_none()),
-        None => {
-            let refused = EndResponse::Refused(Refusal::PreflightOrigin);
-            RequestEnd::without_route(Gate::Cors, refused)
+        Some((route, preflight)) => {
+            route_preflight(request, route, Some(preflight), own_route.is_none())
         }
+        None => unshared_preflight(),
     }
+}
+
+/// Refuses a preflight where no CORS policy shares anything.
+fn unshared_preflight<'a, R, Rate>() -> RequestEnd<'a, R, Rate> {
+    RequestEnd::without_route(Gate::Cors, EndResponse::Refused(Refusal::PreflightOrigin))
 }
 
 /// Responds to a preflight by the policy of a route. A preflight for a method that no route serves
@@ -85,13 +89,12 @@ fn preflight<'a, A: GatedApp<'a>>(app: &A, request: &RequestView<'a>, path: &Pat
 fn route_preflight<'a, R: GatedRoute + Copy, Rate>(
     request: &RequestView<'a>,
     route: R,
-    preflight: &Preflight,
+    preflight: Option<&Preflight>,
     is_unserved: bool,
 ) -> RequestEnd<'a, R, Rate> {
     let policy = PolicyOf::Route(route);
-    let Some(cors) = route.cors() else {
-        let refused = EndResponse::Refused(Refusal::PreflightOrigin);
-        return RequestEnd::without_route(Gate::Cors, refused);
+    let (Some(cors), Some(preflight)) = (route.cors(), preflight) else {
+        return unshared_preflight();
     };
     let (head, key) = (request.head, request.key(cors, &route));
     if is_unserved && let Some(unserved) = cors.unserved_preflight(head.request_method) {

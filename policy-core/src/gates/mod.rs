@@ -159,7 +159,8 @@ pub trait GatedApp<'a> {
         None
     }
 
-    /// The one route of an app without paths, and its response to preflights.
+    /// The one route of an app without paths, and its response to preflights, without which
+    /// they are refused.
     fn sole_route(&self) -> Option<(Self::Route, Option<&'a Preflight>)> {
         None
     }
@@ -223,6 +224,12 @@ pub trait GatedRoute {
     /// Whether it is a health probe, which an orchestrator requests under any host name.
     fn is_probe(&self) -> bool {
         false
+    }
+
+    /// Of an app without paths: whether preflights end at gate 4, with or without a CORS policy.
+    /// Otherwise the target gets them.
+    fn judges_preflights(&self) -> bool {
+        true
     }
 
     /// Whether the origin of a WebSocket is judged.

@@ -27,7 +27,7 @@ pub(super) enum RouteLookup<'a, R> {
     /// A preflight for one of the methods of this path.
     Preflight(&'a Path),
     /// A preflight for a route without a path.
-    SolePreflight(R, &'a Preflight),
+    SolePreflight(R, Option<&'a Preflight>),
 }
 
 /// The method by which a route is found: extended CONNECT takes the place of GET with `Upgrade` (RFC 8441
@@ -101,7 +101,7 @@ fn sole<'a, A: GatedApp<'a>>(
     request: &RequestView<'a>,
 ) -> ControlFlow<EndOf<'a, A>, RouteLookup<'a, A::Route>> {
     match app.sole_route() {
-        Some((route, Some(preflight))) if request.head.is_preflight() => {
+        Some((route, preflight)) if request.head.is_preflight() && route.judges_preflights() => {
             ControlFlow::Continue(RouteLookup::SolePreflight(route, preflight))
         }
         Some((route, _)) => ControlFlow::Continue(target(route, Values::default())),

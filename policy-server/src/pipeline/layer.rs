@@ -432,15 +432,10 @@ impl CompiledLayer {
     ) -> Result<NextStep, LayerRefusal> {
         let (head, headers) = (view.head, view.headers);
         let cors = self.rules.cors.as_deref();
-        let is_preflight = !self.rules.leaves_cors && head.is_preflight();
+        let is_preflight = self.judges_preflights() && head.is_preflight();
         match gates::check_head(&LayerRequest { layer: self, extensions }, view, &mut ()) {
             ControlFlow::Continue(admitted) => {
                 taken.rate = admitted.rate;
-                if is_preflight {
-                    // Gate 4 has ended it if there is a CORS policy. Without one, this layer shares
-                    // with nobody.
-                    return Err(LayerRefusal::Preflight(Refusal::PreflightOrigin));
-                }
                 if let Some(csrf) = self.csrf {
                     let (own, grant) = (&self.own_origin, &admitted.grant);
                     Sender::new(own, head, headers, cors, grant, csrf, true)
@@ -577,6 +572,11 @@ impl GatedRoute for &CompiledLayer {
 
     fn needs_caller(&self) -> bool {
         false
+    }
+
+    /// Without a statement about CORS, the service responds to preflights.
+    fn judges_preflights(&self) -> bool {
+        !self.rules.leaves_cors
     }
 
     /// CSRF protection needs this, since gate 8 lets every GET pass. With CORS alone, only a public

@@ -243,6 +243,35 @@ async fn a_preflight_that_needs_no_service_takes_nothing_from_a_rate() {
     assert_eq!(from(client.get("/lamp"), FIRST).send().await.status(), 429);
 }
 
+/// A preflight ends at gate 4, before the gates that refuse a page or count an address, whether a
+/// layer shares with other origins or with none, as in an app.
+#[tokio::test]
+async fn a_refused_preflight_takes_nothing_from_a_rate() {
+    for policies in [Policies::new().no_cors(), Policies::new().cors(READERS)] {
+        let policies =
+            policies.isolation(Isolation::SameOrigin).limits(Limits::NONE.rate(Rate::per_day(1)));
+        let layer = PolicyLayer::builder().public_origin(OWN).policies(policies.clone()).peer(peer);
+        let mount = Mount::new(router()).all_methods().strip_prefix().public();
+        let app = App::new(()).public_origin(OWN).policies(policies).mount("/old", mount);
+        for (client, path) in [(in_front(layer), "/lamp"), (app.test(), "/old/lamp")] {
+            let refused = async || {
+                let asked = client.options(path).origin("https://evil.example");
+                let asked = asked.header("access-control-request-method", "PUT");
+                let asked = asked.header("sec-fetch-site", "cross-site");
+                let response = from(asked.header("sec-fetch-mode", "cors"), FIRST).send().await;
+                assert_eq!(response.status(), 403);
+                assert_eq!(code(&response), "cors.origin-not-granted");
+                assert_eq!(response.header("ratelimit"), None);
+            };
+            refused().await;
+            refused().await;
+            assert_eq!(from(client.get(path), FIRST).send().await.status(), 200);
+            assert_eq!(from(client.get(path), FIRST).send().await.status(), 429);
+            refused().await;
+        }
+    }
+}
+
 /// The client address that an app resolved is used, not that of the server around the router.
 #[tokio::test]
 async fn a_layer_in_an_app_counts_the_client_that_the_app_knows() {
