@@ -187,13 +187,14 @@ impl AppParts {
         self.sessions.is_some() || self.tokens.is_some() || !self.schemes.is_empty()
     }
 
-    /// The handlers, each with the prefix of its group; empty without one.
+    /// The handlers, each with the prefix of its group, which is empty without one, and with what the
+    /// group states about callers.
     #[cfg(any(feature = "openapi", feature = "testing"))]
-    pub(crate) fn handlers(&self) -> impl Iterator<Item = (&str, &route::Entry)> {
+    pub(crate) fn handlers(&self) -> impl Iterator<Item = (&str, Access, &route::Entry)> {
         let of_groups = self.groups.iter().flat_map(|(prefix, group)| {
-            group.routes.iter().map(move |entry| (prefix.as_str(), entry))
+            group.routes.iter().map(move |entry| (prefix.as_str(), group.access, entry))
         });
-        self.routes.iter().map(|entry| ("", entry)).chain(of_groups)
+        self.routes.iter().map(|entry| ("", Access::default(), entry)).chain(of_groups)
     }
 }
 

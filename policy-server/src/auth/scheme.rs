@@ -69,7 +69,7 @@ pub trait Scheme: Send + Sync + 'static {
     const AMBIENT: bool;
 
     /// The value of `WWW-Authenticate` for a missing or invalid credential, such as `Basic
-    /// realm="orders"` (RFC 9110 11.6.1).
+    /// realm="orders"` (RFC 9110 11.6.1). An OpenAPI document describes the scheme by what it names.
     fn challenge(&self) -> Option<HeaderValue> {
         None
     }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use http::HeaderValue;
 use policy_core::{
     Rule,
     outcome::{ArgumentKind, EVERY_REQUEST},
@@ -17,7 +18,11 @@ use super::{
     set,
 };
 use crate::{
-    app::{AppParts, group::path_below, mount::ServedBy, openapi::OpenApiSettings, route::Entry},
+    app::{
+        AppParts, access::HandlerCallers, group::path_below, mount::ServedBy,
+        openapi::OpenApiSettings, route::Entry,
+    },
+    auth::scheme::SharedScheme,
     base::error::{Error, StartProblem},
     build::manifest,
     handler::describe::{Schemas, Side, Signature, Types},
@@ -32,14 +37,30 @@ const QUERY: &str = "QUERY";
 /// The source of an app's document, besides its manifest.
 #[derive(Debug)]
 pub(crate) struct DocumentSource {
-    /// The handlers, with the prefixes of their groups.
-    handlers: Vec<(String, Entry)>,
+    handlers: Vec<DocumentedHandler>,
     settings: OpenApiSettings,
+}
+
+#[derive(Debug)]
+struct DocumentedHandler {
+    /// The prefix of its group.
+    prefix: String,
+    entry: Entry,
+    /// The challenge of the app's own scheme that it takes.
+    challenge: Option<HeaderValue>,
 }
 
 impl DocumentSource {
     pub(crate) fn new(app: &AppParts) -> Self {
-        let handlers = app.handlers().map(|(prefix, entry)| (prefix.to_owned(), *entry));
+        let handlers = app.handlers().map(|(prefix, group, entry)| {
+            let callers = HandlerCallers::find(&entry.description, group, app.access);
+            let scheme = callers.and_then(|callers| app.schemes.get(callers.scheme?));
+            DocumentedHandler {
+                prefix: prefix.to_owned(),
+                entry: *entry,
+                challenge: scheme.and_then(SharedScheme::challenge),
+            }
+        });
         Self { handlers: handlers.collect(), settings: app.openapi.clone() }
     }
 
@@ -57,8 +78,8 @@ impl DocumentSource {
             found: Vec::new(),
             gaps: Vec::new(),
         };
-        for (prefix, entry) in &self.handlers {
-            reader.handler(entry, prefix);
+        for handler in &self.handlers {
+            reader.handler(handler);
         }
         reader.document(&self.settings, manifest.app.public_origin.as_deref())
     }
@@ -109,7 +130,8 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn handler(&mut self, entry: &Entry, prefix: &str) {
+    fn handler(&mut self, handler: &DocumentedHandler) {
+        let DocumentedHandler { prefix, entry, challenge } = handler;
         let description = &entry.description;
         let routes = description.routes.iter().enumerate();
         let mut entries = Vec::new();
@@ -147,6 +169,7 @@ impl Reader<'_> {
                 manifest: self.manifest,
                 route,
                 method,
+                challenge: challenge.as_ref(),
                 signature: &signature,
                 types: &types,
                 schemas: &self.schemas,

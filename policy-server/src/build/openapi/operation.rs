@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use http::HeaderValue;
 use policy_core::{
     Refusal,
     outcome::{ArgumentKind, EVERY_REQUEST},
@@ -18,6 +19,8 @@ pub(super) struct DescribedRoute<'a> {
     pub(super) manifest: &'a Manifest,
     pub(super) route: &'a ManifestRoute,
     pub(super) method: &'static str,
+    /// The challenge of the app's own scheme that it takes.
+    pub(super) challenge: Option<&'a HeaderValue>,
     pub(super) signature: &'a Signature,
     pub(super) types: &'a Types,
     pub(super) schemas: &'a Schemas,
@@ -60,7 +63,7 @@ pub(super) fn operation(
     described: &DescribedRoute<'_>,
     schemes: &mut Schemes,
 ) -> Map<String, Value> {
-    let DescribedRoute { manifest, route, method, types, .. } = *described;
+    let DescribedRoute { manifest, route, method, challenge, types, .. } = *described;
     let mut operation = Map::new();
     let (summary, description) = texts(types.docs);
     set(&mut operation, "summary", Value::from(summary));
@@ -68,7 +71,8 @@ pub(super) fn operation(
     set(&mut operation, "parameters", Value::Array(described.parameters()));
     set(&mut operation, "requestBody", described.body());
     operation.insert("responses".to_owned(), described.responses());
-    operation.insert("security".to_owned(), schemes.requirements(manifest, route, method));
+    let security = schemes.requirements(manifest, route, method, challenge);
+    operation.insert("security".to_owned(), security);
     operation.insert("x-policy".to_owned(), policy(manifest, route));
     operation
 }

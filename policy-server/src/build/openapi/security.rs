@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use policy_core::{auth::OWN_ISSUER, csrf, method::is_safe};
+use http::HeaderValue;
+use policy_core::{auth::OWN_ISSUER, csrf, is_token, method::is_safe};
 use policy_manifest::{Auth, Csrf, Manifest, ManifestRoute, RouteRequirement};
 use serde_json::{Value, json};
 
@@ -19,12 +20,13 @@ const TICKET: &str = "ticket";
 
 impl Schemes {
     /// The alternatives of a route: credentials that are needed together are one object. A public
-    /// route has none.
+    /// route has none. `challenge` is that of the app's own scheme.
     pub(super) fn requirements(
         &mut self,
         manifest: &Manifest,
         route: &ManifestRoute,
         method: &str,
+        challenge: Option<&HeaderValue>,
     ) -> Value {
         let Auth::Required(requirement) = &route.auth else { return json!([]) };
         let mut alternatives = Vec::new();
@@ -48,9 +50,10 @@ impl Schemes {
         if let Some(scheme) = &requirement.scheme {
             let name = component_name(&scheme.name);
             alternatives.push(object([(&name, json!([]))]));
-            let described = json!({
-                "type": "http", "scheme": name, "description": "A scheme of this service.",
-            });
+            let described = own_scheme(&name, challenge);
+            // Two types can have one name.
+            let differs = self.0.get(&name).is_some_and(|known| *known != described);
+            let described = if differs { own_scheme(&name, None) } else { described };
             self.0.insert(name, described);
         }
         if requirement.optional {
@@ -130,6 +133,28 @@ impl Schemes {
         }
         alternatives
     }
+}
+
+/// A scheme of the app. OpenAPI has no type for a credential of which nothing is known: programs do
+/// nothing for an `http` scheme that they do not know, but would send the field that an `apiKey` names.
+fn own_scheme(name: &str, challenge: Option<&HeaderValue>) -> Value {
+    let (scheme, description) = match challenge.and_then(authentication_scheme) {
+        Some(scheme) => (scheme, "A scheme of this service."),
+        None => (
+            name.to_owned(),
+            "A scheme of this service. It does not state where a request has the credential: \
+             `scheme` is only the name of its type.",
+        ),
+    };
+    json!({ "type": "http", "scheme": scheme, "description": description })
+}
+
+/// The authentication scheme that a challenge names first (RFC 9110 11.6.1), in lower case, since case
+/// has no meaning.
+fn authentication_scheme(challenge: &HeaderValue) -> Option<String> {
+    let mut words = challenge.as_bytes().split(|byte| matches!(byte, b' ' | b'\t' | b','));
+    let scheme = words.find(|word| !word.is_empty()).filter(|word| is_token(word))?;
+    Some(String::from_utf8_lossy(scheme).to_ascii_lowercase())
 }
 
 /// The words of a type as written, such as `keys.ApiKeys.u8`. The name of a component has no colons or

@@ -1,10 +1,11 @@
 mod gaps;
 
+use http::HeaderValue;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
-    Group, OpenApi,
+    AuthError, Group, OpenApi, Scheme, SchemeRequest,
     extract::PageQuery,
     prelude::*,
     response::{Created, NoContent, Page},
@@ -184,6 +185,72 @@ mod keys {
             Ok(None)
         }
     }
+}
+
+/// A scheme that states this challenge.
+struct Asks(Option<&'static str>);
+
+impl Scheme for Asks {
+    const AMBIENT: bool = true;
+
+    fn challenge(&self) -> Option<HeaderValue> {
+        self.0.map(HeaderValue::from_static)
+    }
+
+    async fn authenticate(&self, _: &mut SchemeRequest<'_>) -> Result<Option<Identity>, AuthError> {
+        Ok(None)
+    }
+}
+
+mod aliased {
+    pub(super) type Asks = super::keys::ApiKeys<u8>;
+}
+
+/// RFC 9110 11.1: a challenge names the scheme of its credentials. Nothing else says where they are.
+#[test]
+fn an_own_scheme_is_described_by_its_challenge() {
+    use std::marker::PhantomData;
+
+    #[get("/stated")]
+    #[auth(scheme = Asks)]
+    async fn stated() -> NoContent {
+        NoContent
+    }
+
+    #[get("/inherited")]
+    #[auth(group)]
+    async fn inherited() -> NoContent {
+        NoContent
+    }
+
+    #[get("/aliased")]
+    #[auth(scheme = aliased::Asks)]
+    async fn aliased_scheme() -> NoContent {
+        NoContent
+    }
+
+    let described = |app: App<()>, (scheme, is_known): (&str, bool)| {
+        let document = app.openapi().unwrap();
+        let found = at(&document, "/components/securitySchemes/Asks");
+        assert_eq!((&found["type"], &found["scheme"]), (&json!("http"), &json!(scheme)));
+        let is_said = found["description"].as_str().unwrap().contains("does not state where");
+        assert_ne!(is_said, is_known, "{found}");
+    };
+    for (challenge, expected) in [
+        (Some("Basic realm=\"orders\", charset=\"UTF-8\""), ("basic", true)),
+        (Some("Negotiate"), ("negotiate", true)),
+        (Some(", Digest nonce=\"1\", Basic realm=\"orders\""), ("digest", true)),
+        (Some("realm=\"orders\""), ("Asks", false)),
+        (None, ("Asks", false)),
+    ] {
+        let app = || App::new(()).scheme(Asks(challenge));
+        let group = Group::new().auth(AuthRequirement::scheme::<Asks>());
+        described(app().routes(routes![stated]), expected);
+        described(app().group("/group", group.routes(routes![inherited])), expected);
+    }
+    // Of two types with one name, nothing is known.
+    let both = App::new(()).scheme(Asks(Some("Basic"))).scheme(keys::ApiKeys(PhantomData::<u8>));
+    described(both.routes(routes![stated, aliased_scheme]), ("Asks", false));
 }
 
 /// OpenAPI 3.1.1 4.8.7 and RFC 9110 11.1 take no colons and no angle brackets.

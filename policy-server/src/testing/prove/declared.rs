@@ -237,7 +237,7 @@ fn cookie_attributes(app: &AppFacts) -> Vec<String> {
 
 /// The functions that take more than parameters.
 fn extracting(app: &AppParts) -> HashSet<&'static str> {
-    let all = app.handlers().map(|(_, entry)| entry.description);
+    let all = app.handlers().map(|(_, _, entry)| entry.description);
     all.filter(|handler| handler.extracts).map(|handler| handler.handler).collect()
 }
 
@@ -245,7 +245,7 @@ fn extracting(app: &AppParts) -> HashSet<&'static str> {
 type Objects = HashMap<&'static str, [Arc<[ObjectDescription]>; 2]>;
 
 fn objects(app: &AppParts) -> Objects {
-    let of = |(_, entry): (_, &Entry)| {
+    let of = |(_, _, entry): (_, _, &Entry)| {
         let objects = Signature::new(entry.describe).objects;
         let with = |is_wanted: fn(KeyOrigin) -> bool| {
             objects.iter().filter(|object| is_wanted(object.key)).cloned().collect()
