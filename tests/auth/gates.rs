@@ -148,7 +148,63 @@ async fn every_failure_maps_to_its_response() {
         assert_eq!(response.header("retry-after"), retry, "{case}");
         assert_eq!(response.header("access-control-allow-origin"), Some(SPA), "{case}");
         assert_eq!(response.header("access-control-allow-credentials"), Some("true"), "{case}");
+        // A response that is not stored depends on no token.
+        let vary = if mode == "session" { "accept, cookie, origin" } else { "accept, origin" };
+        assert_eq!(response.header_all("vary"), [vary], "{case}");
         assert!(leaves_cookie(&response), "{case}");
+    }
+}
+
+#[get("/listed/{number}")]
+#[cors(origins = ["https://spa.example"])]
+#[auth(public)]
+async fn listed(number: u64) -> String {
+    number.to_string()
+}
+
+#[get("/open/{number}")]
+#[cors(origins = ["*"])]
+#[auth(public)]
+async fn open(number: u64) -> String {
+    number.to_string()
+}
+
+#[get("/closed/{number}")]
+#[auth(public)]
+async fn closed(number: u64) -> String {
+    number.to_string()
+}
+
+/// RFC 9110 12.5.5: a problem depends on `Accept`; on the cookie, where the session was asked for; and
+/// on the origin, unless all origins or none may read it.
+#[tokio::test]
+async fn a_problem_varies_by_what_it_depends_on_and_nothing_else() {
+    let client = Scenario::new(routes![listed, open, closed]).await.client;
+    for (method, path, status, vary) in [
+        (Method::GET, "/listed/x", 400, "accept, origin"),
+        (Method::PUT, "/listed/1", 405, "accept, origin"),
+        (Method::GET, "/open/x", 400, "accept"),
+        (Method::PUT, "/open/1", 405, "accept"),
+        (Method::GET, "/closed/x", 400, "accept"),
+        (Method::PUT, "/closed/1", 405, "accept"),
+        (Method::GET, "/nowhere", 404, "accept"),
+        (Method::GET, "/me", 401, "accept, cookie, origin"),
+        (Method::PUT, "/me", 405, "accept, origin"),
+        // A session, and no policy of CORS.
+        (Method::GET, "/value/a", 401, "accept, cookie"),
+        (Method::PUT, "/value/a", 405, "accept"),
+    ] {
+        for origin in [None, Some(SPA), Some(EVIL), Some("null")] {
+            let request = client.request(method.clone(), path);
+            let request = match origin {
+                Some(origin) => request.origin(origin),
+                None => request,
+            };
+            let response = request.send().await;
+            let case = format!("{method} {path} {origin:?}");
+            assert_eq!(response.status(), status, "{case}");
+            assert_eq!(response.header_all("vary"), [vary], "{case}");
+        }
     }
 }
 
