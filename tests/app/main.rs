@@ -35,7 +35,7 @@ mod stored_origins;
 mod tenants;
 mod trailing_slashes;
 
-use std::{convert::Infallible, env, fs, path::PathBuf, time::Duration};
+use std::{convert::Infallible, fs, path::PathBuf, time::Duration};
 
 use axum::{Router, routing};
 use policy_server::{

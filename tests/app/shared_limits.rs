@@ -15,7 +15,7 @@ use policy_server::{
     store::MemoryStore,
     testing::{FaultyStore, TestRequest},
 };
-use policy_tests::http::until;
+use policy_tests::{folder::Folder, http::until};
 
 use super::*;
 
@@ -409,8 +409,8 @@ async fn a_request_that_waits_for_the_store_ends_with_its_time_out() {
 async fn shared_limits_need_a_shared_store() {
     let limits = || App::new(()).routes(routes![root]).shared_limits(SharedLimits::with_sessions());
     let own = Sessions::store(Store::default());
-    let file = env::temp_dir().join(format!("policy-limits-{}", std::process::id()));
-    let in_file = Sessions::embedded(file.clone());
+    let folder = Folder::new().expect("a folder");
+    let in_file = Sessions::embedded(folder.path().join("sessions"));
     for (app, starts) in [
         (limits(), false),
         (limits().sessions(own), false),
@@ -422,7 +422,6 @@ async fn shared_limits_need_a_shared_store() {
         assert_eq!(text.is_empty(), starts, "{text}");
         assert!(starts || text.contains("limit.store-missing"), "{text}");
     }
-    let _gone = fs::remove_file(file);
     let store = Store::default();
     store.fail();
     let failing = App::new(()).routes(routes![root]).shared_limits(SharedLimits::store(store));

@@ -1,7 +1,7 @@
 //! What the process counts: credentials, limits, stores, connections and the log. Each test runs
 //! alone, since all metrics of a process share their counts.
 
-use std::{env, fs, sync::Arc, time::Duration};
+use std::{fs, sync::Arc, time::Duration};
 
 use policy_server::{
     Clock, CredentialError, CsrfPolicy, Metrics, ServerSettings, StoredOrigins, Tls,
@@ -191,10 +191,9 @@ async fn prices() {}
 async fn certificates_keys_and_lists_that_are_replaced_are_counted() {
     let _alone = alone().await;
     let metrics = Metrics::new();
-    let folder = env::temp_dir().join(format!("policy-metrics-{}", std::process::id()));
-    fs::create_dir_all(&folder).unwrap();
+    let folder = Folder::new().unwrap();
     let authority = Authority::new();
-    let (certificate, key) = authority.issue(&["localhost"]).write(&folder);
+    let (certificate, key) = authority.issue(&["localhost"]).write(folder.path());
     let partners = StoredOrigins::in_store(
         policy_server::store::MemoryStore::new(),
         ["https://a.partner.example"],
@@ -217,7 +216,7 @@ async fn certificates_keys_and_lists_that_are_replaced_are_counted() {
     assert_eq!(reloads("origins", "applied"), before + 1.0);
     partners.replace(&["https://evil.example"]).await.unwrap_err();
     assert_eq!(reloads("origins", "applied"), before + 1.0);
-    authority.issue(&["localhost"]).write(&folder);
+    authority.issue(&["localhost"]).write(folder.path());
     until(async || reloads("certificate", "applied") == 1.0).await;
     fs::write(&certificate, "no certificate").unwrap();
     until(async || reloads("certificate", "kept") == 1.0).await;
@@ -243,7 +242,6 @@ async fn certificates_keys_and_lists_that_are_replaced_are_counted() {
     quic.connect(address, "localhost").unwrap().await.unwrap_err();
     until(async || failures() == 3.0).await;
     running.abort();
-    fs::remove_dir_all(folder).unwrap();
 }
 
 /// A client of HTTP/3.

@@ -1,6 +1,6 @@
 //! ES256 and Ed25519 keys for the app's own tokens.
 
-use std::{env, fs, process};
+use std::fs;
 
 use aws_lc_rs::{
     encoding::{AsDer, Pkcs8V1Der},
@@ -14,6 +14,7 @@ use policy_server::{
     Rule,
     tokens::{KeyFileReason, TokenKeys},
 };
+use policy_tests::folder::Folder;
 
 use super::*;
 use crate::issuers::signing::pem;
@@ -58,10 +59,9 @@ async fn own_tokens_can_be_verified_with_the_public_key() {
 #[tokio::test]
 async fn keys_can_change_their_algorithm() {
     let (ed, public) = ed25519();
-    let folder = env::temp_dir().join(format!("policy-own-keys-{}", process::id()));
-    fs::create_dir_all(&folder).unwrap();
-    let file = folder.join("keys");
-    fs::write(folder.join("2.pem"), pem("PRIVATE KEY", &ed)).unwrap();
+    let folder = Folder::new().unwrap();
+    let file = folder.path().join("keys");
+    fs::write(folder.path().join("2.pem"), pem("PRIVATE KEY", &ed)).unwrap();
     fs::write(&file, format!("1 {}\n", "ab".repeat(16) + &"cd".repeat(16))).unwrap();
     let keys = TokenKeys::read(&file).unwrap();
     let (caller, clock) = Caller::new(Tokens::signed_with(keys.clone()), &[]);
@@ -90,5 +90,4 @@ async fn keys_can_change_their_algorithm() {
         assert!(text.contains(&format!("({})", error.code())), "{text}");
     }
     assert_eq!(caller.status(&new).await, 200);
-    fs::remove_dir_all(&folder).unwrap();
 }
