@@ -50,6 +50,26 @@ async fn slow_password(
     tokens.login(me.subject()).await
 }
 
+/// Waits, then ends everything of its user, and grants something to another.
+#[post("/slow/switch/{grant}/{user}")]
+#[auth(public)]
+async fn slow_switch(
+    grant: String,
+    user: String,
+    sessions: Sessions,
+    tokens: Tokens,
+    State(shared): State<All>,
+) -> Result<String, Problem> {
+    shared.wait().await;
+    sessions.revoke_all().await?;
+    match &*grant {
+        "session" => sessions.login(user).await?,
+        "refresh-token" => return Ok(tokens.login(user).await?.access_token),
+        _ => return Ok(tokens.issue(&Identity::new(user))?.access_token),
+    }
+    Ok(String::new())
+}
+
 /// Checks the password before the handler's other arguments are extracted.
 struct Verified;
 
@@ -143,7 +163,7 @@ async fn handle(me: Principal) -> String {
 fn all() -> Vec<Route<All>> {
     let slow = routes![slow_login, slow_tokens, slow_access, slow_elevate, slow_ticket];
     let fast = routes![slow_password, issue, refresh, by_token, by_ticket, admin, admin_login];
-    let other = routes![cut, end, leave, handle, verified_login, verified_tokens];
+    let other = routes![cut, end, leave, handle, slow_switch, verified_login, verified_tokens];
     slow.into_iter().chain(fast).chain(other).collect()
 }
 
@@ -240,6 +260,38 @@ async fn an_own_cut_off_does_not_undo_one_of_another_request() {
     scenario.shared.gate.open();
     assert_problem(&running.await.unwrap(), 409, "session.ended");
     assert_eq!(ada.who().await.as_deref(), Some("ada"), "the session was kept by both");
+}
+
+/// A request that cuts off its own user knows no more about the cut-offs of the user to whom it grants
+/// something.
+#[tokio::test]
+async fn an_own_cut_off_hides_none_of_another_user() {
+    for grant in ["session", "refresh-token", "access-token"] {
+        for (cut, is_granted) in [(None, true), (Some("bob"), true), (Some("eve"), false)] {
+            let scenario = Scenario::new(all()).await;
+            let (ada, bob) = (scenario.login("ada").await, scenario.login("bob").await);
+            let running = tokio::spawn(ada.post(&format!("/slow/switch/{grant}/eve")).send());
+            scenario.shared.waiting.pass().await;
+            if let Some(user) = cut {
+                cut_off(&bob, "sessions", user).await;
+            }
+            scenario.shared.gate.open();
+            let response = running.await.unwrap();
+            assert_eq!(ada.who().await, None, "{grant} {cut:?}");
+            if !is_granted {
+                assert_problem(&response, 409, "session.ended");
+                assert_eq!(set_cookie(&response), None, "{grant}");
+                continue;
+            }
+            assert_eq!(response.status(), 200, "{grant} {cut:?} {response:?}");
+            if grant == "session" {
+                let eve = Visitor { cookie: cookie_of(&response), ..ada };
+                assert_eq!(eve.who().await.as_deref(), Some("eve"), "{cut:?}");
+            } else {
+                assert_eq!(by(&scenario, &response.text()).await, 200, "{grant} {cut:?}");
+            }
+        }
+    }
 }
 
 #[tokio::test]

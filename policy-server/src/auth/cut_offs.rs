@@ -4,20 +4,21 @@
 //! granting request began. Each store numbers its cut-offs. A request remembers the newest number
 //! that this process had read when the request began, and the store compares it with the number of
 //! its newest cut-off. No clock is involved. The request's own cut-offs of users of this app raise the
-//! number that it remembers, unless another request cut the same users off in between.
+//! number that it remembers for the same users, unless another request cut these off in between.
 
 use std::{
+    collections::BTreeMap,
     fmt,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use policy_core::session::{Handle, Identity, SessionKey};
 
 use crate::{
-    auth::{session::SessionService, tokens::TokenService},
+    auth::{
+        session::SessionService,
+        tokens::{TokenService, scoped},
+    },
     store::{StoreError, TokenHash},
 };
 
@@ -32,10 +33,20 @@ pub(crate) struct KnownCutOffs {
 pub(crate) struct CutOffs {
     sessions: Option<Arc<SessionService>>,
     tokens: Option<Arc<TokenService>>,
-    known_of_sessions: AtomicU64,
-    known_of_tokens: AtomicU64,
+    known_of_sessions: Mutex<Known>,
+    /// Its users are in the form that revocations use.
+    known_of_tokens: Mutex<Known>,
     /// Endings that were begun and may not be complete.
     pending: Mutex<Vec<Ending>>,
+}
+
+/// The cut-offs of one store that a request knows: those from before it, and its own.
+#[derive(Debug)]
+struct Known {
+    /// All cut-offs up to this number, of any user.
+    all: u64,
+    /// The own cut-off of a user, where others came before it that are not known.
+    users: BTreeMap<Box<str>, u64>,
 }
 
 /// Credentials that a request ends immediately, in every store.
@@ -68,20 +79,22 @@ impl CutOffs {
         Self {
             sessions,
             tokens,
-            known_of_sessions: AtomicU64::new(known.sessions),
-            known_of_tokens: AtomicU64::new(known.tokens),
+            known_of_sessions: Mutex::new(Known::new(known.sessions)),
+            known_of_tokens: Mutex::new(Known::new(known.tokens)),
             pending: Mutex::default(),
         }
     }
 
-    /// The number of the newest cut-off of sessions that permits the grants of this request.
-    pub(crate) fn session_cut_off(&self) -> u64 {
-        self.known_of_sessions.load(Ordering::Acquire)
+    /// The number of the newest cut-off of sessions that permits this request to grant something to
+    /// this user.
+    pub(crate) fn session_cut_off(&self, user: Option<&str>) -> u64 {
+        lock(&self.known_of_sessions).newest_for(user)
     }
 
-    /// The number of the newest cut-off of tokens that permits the grants of this request.
-    pub(crate) fn token_cut_off(&self) -> u64 {
-        self.known_of_tokens.load(Ordering::Acquire)
+    /// The number of the newest cut-off of tokens that permits this request to grant something to
+    /// this user, who is in the form that revocations use.
+    pub(crate) fn token_cut_off(&self, user: &str) -> u64 {
+        lock(&self.known_of_tokens).newest_for(Some(user))
     }
 
     /// Ends credentials in every store, and returns how many sessions and refresh token families
@@ -169,7 +182,7 @@ impl CutOffs {
             Ending::Everyone => sessions.cut_everyone_off().await?,
             Ending::Rights(identity) => sessions.change_rights(identity).await?,
         };
-        raise(&self.known_of_sessions, cut.before, cut.number);
+        lock(&self.known_of_sessions).add(ending.user(), cut.before, cut.number);
         Ok(cut.sessions)
     }
 
@@ -190,32 +203,68 @@ impl CutOffs {
             Ending::Everyone => tokens.cut_everyone_off().await?,
             Ending::Access => tokens.revoke_all().await?,
         };
-        raise(&self.known_of_tokens, revoked.before, revoked.position);
+        let user = ending.user().map(|user| scoped(None, user));
+        lock(&self.known_of_tokens).add(user.as_deref(), revoked.before, revoked.position);
         // The caller counts only the sessions with the new rights.
         let is_counted = !matches!(ending, Ending::Rights(_));
         Ok(if is_counted { revoked.ended } else { 0 })
     }
 
     fn pending(&self) -> MutexGuard<'_, Vec<Ending>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.pending)
     }
 }
 
-/// Raises the number that a request remembers to that of its own cut-off, so that this cut-off does
-/// not forbid the request's later grants. `before` is the number of the previous cut-off in the
-/// store. If the request does not know that one, another request made it, and the number stays: the
-/// store then refuses the grants.
-fn raise(known: &AtomicU64, before: u64, number: u64) {
-    if before <= known.load(Ordering::Acquire) {
-        known.fetch_max(number, Ordering::AcqRel);
+impl Ending {
+    /// The user of this app whom it cuts off; `None` if it concerns all users.
+    fn user(&self) -> Option<&str> {
+        match self {
+            Self::Session { user, .. } | Self::User { user, .. } => Some(user),
+            Self::Rights(identity) => Some(&identity.subject),
+            Self::Everyone | Self::Access | Self::Family(_) | Self::Foreign(_) => None,
+        }
     }
+}
+
+impl Known {
+    fn new(all: u64) -> Self {
+        Self { all, users: BTreeMap::new() }
+    }
+
+    /// The newest one that permits a grant to this user; for `None`, to every user.
+    fn newest_for(&self, user: Option<&str>) -> u64 {
+        let own = user.and_then(|user| self.users.get(user));
+        own.copied().unwrap_or_default().max(self.all)
+    }
+
+    /// Adds the request's own cut-off of a user, or of everyone, so that it does not forbid the
+    /// request's later grants. `before` is the number of the previous cut-off of the same users in
+    /// the store. If the request does not know that one, another request made it, and nothing is
+    /// added: the store then refuses the grants.
+    fn add(&mut self, user: Option<&str>, before: u64, number: u64) {
+        if before > self.newest_for(user) {
+            return;
+        }
+        match user {
+            // The numbers between may be cut-offs of other users.
+            Some(user) if number > self.all.saturating_add(1) => {
+                let own = self.users.entry(user.into()).or_default();
+                *own = number.max(*own);
+            }
+            _ => self.all = number.max(self.all),
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for CutOffs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CutOffs")
-            .field("sessions", &self.session_cut_off())
-            .field("tokens", &self.token_cut_off())
+            .field("sessions", &lock(&self.known_of_sessions).all)
+            .field("tokens", &lock(&self.known_of_tokens).all)
             .finish_non_exhaustive()
     }
 }
@@ -226,12 +275,26 @@ mod tests {
 
     #[test]
     fn a_request_knows_its_own_cut_off_unless_another_came_before() {
-        let known = AtomicU64::new(4);
-        raise(&known, 3, 6);
-        assert_eq!(known.load(Ordering::Relaxed), 6);
-        raise(&known, 7, 8);
-        assert_eq!(known.load(Ordering::Relaxed), 6, "7 is of another request");
-        raise(&known, 6, 9);
-        assert_eq!(known.load(Ordering::Relaxed), 9);
+        let mut known = Known::new(4);
+        known.add(Some("ada"), 3, 6);
+        assert_eq!(known.newest_for(Some("ada")), 6);
+        known.add(Some("ada"), 7, 8);
+        assert_eq!(known.newest_for(Some("ada")), 6, "7 is of another request");
+        known.add(Some("ada"), 6, 9);
+        assert_eq!(known.newest_for(Some("ada")), 9);
+        known.add(None, 9, 10);
+        assert_eq!(known.newest_for(None), 4, "5 may be of another request");
+    }
+
+    #[test]
+    fn a_cut_off_of_one_user_hides_none_of_another() {
+        let mut known = Known::new(4);
+        known.add(Some("ada"), 3, 6);
+        assert_eq!(known.newest_for(Some("bob")), 4, "5 may be of bob");
+        let mut known = Known::new(4);
+        known.add(Some("ada"), 3, 5);
+        assert_eq!(known.newest_for(Some("bob")), 5, "no other was made");
+        known.add(None, 5, 6);
+        assert_eq!(known.newest_for(None), 6);
     }
 }

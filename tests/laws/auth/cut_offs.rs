@@ -38,8 +38,8 @@ struct TokenCutOff {
 struct Case {
     grant: Grant,
     instance: usize,
-    /// What the request cuts off itself, before it grants.
-    own: Option<Way>,
+    /// What the request cuts off itself, before it grants: ada, or another user.
+    own: Option<(Way, &'static str)>,
     before: Vec<TokenCutOff>,
     between: Vec<TokenCutOff>,
     after: Vec<TokenCutOff>,
@@ -61,7 +61,8 @@ fn cuts() -> impl Strategy<Value = Vec<TokenCutOff>> {
 
 fn cases() -> impl Strategy<Value = Case> {
     let grants = vec![Grant::Login, Grant::Elevation, Grant::TokenLogin, Grant::Access];
-    let own = prop_oneof![2 => Just(None), 1 => ways().prop_map(Some)];
+    let own = (ways(), select(vec!["ada", "bob"])).prop_map(Some);
+    let own = prop_oneof![2 => Just(None), 1 => own];
     let request = (select(grants), 0..2_usize, own);
     (request, cuts(), cuts(), cuts(), any::<bool>(), 0..20_u64).prop_map(
         |((grant, instance, own), before, between, after, hears, skew)| Case {
@@ -87,30 +88,36 @@ async fn pause() {
     .await;
 }
 
-async fn cut_off(sessions: &Sessions, tokens: &Tokens, way: &str) -> Result<(), Problem> {
+async fn cut_off(
+    sessions: &Sessions,
+    tokens: &Tokens,
+    way: &str,
+    user: &str,
+) -> Result<(), Problem> {
     match way {
-        "Sessions" => sessions.revoke_user("ada").await?,
-        "Tokens" => tokens.revoke_user("ada").await?,
+        "Sessions" => sessions.revoke_user(user).await?,
+        "Tokens" => tokens.revoke_user(user).await?,
         "Others" => sessions.revoke_others().await?,
         "Everyone" => sessions.revoke_everyone().await?,
-        "Rights" => sessions.set_rights(Identity::new("ada")).await?,
+        "Rights" => sessions.set_rights(Identity::new(user)).await?,
         _ => 0,
     };
     Ok(())
 }
 
-#[post("/grant/{grant}/{own}")]
+#[post("/grant/{grant}/{own}/{user}")]
 #[auth(public)]
 #[csrf(origin)]
 async fn grant(
     grant: String,
     own: String,
+    user: String,
     sessions: Sessions,
     session: Session,
     tokens: Tokens,
 ) -> Result<String, Problem> {
     pause().await;
-    cut_off(&sessions, &tokens, &own).await?;
+    cut_off(&sessions, &tokens, &own, &user).await?;
     match &*grant {
         "Login" => sessions.login("ada").await?,
         "Elevation" => session.elevate()?,
@@ -124,12 +131,9 @@ async fn grant(
 #[auth(public)]
 #[csrf(origin)]
 async fn cut(way: String, user: String, sessions: Sessions, tokens: Tokens) -> Result<(), Problem> {
-    match (&*way, &*user) {
-        (_, "ada") => cut_off(&sessions, &tokens, &way).await,
-        ("Tokens", _) => Ok(tokens.revoke_user(&user).await.map(drop)?),
-        ("Rights", _) => Ok(sessions.set_rights(Identity::new(user)).await.map(drop)?),
-        _ => Ok(sessions.revoke_user(&user).await.map(drop)?),
-    }
+    // The other user has no session, whose others could end.
+    let way = if user != "ada" && way == "Others" { "Sessions" } else { &*way };
+    cut_off(&sessions, &tokens, way, &user).await
 }
 
 #[get("/who")]
@@ -201,10 +205,10 @@ impl Instances {
 }
 
 /// A request that logs in, elevates or issues tokens gets 409 exactly if another request cut its user
-/// off after it began: at any instance, in any way, and whatever the clocks show. (A request that cuts
-/// everyone off itself also gets it if any user was cut off before that.) An access token that was
-/// issued before its instance was notified of the cut-off is refused from the notification on. What was
-/// granted is valid until the next cut-off.
+/// off after it began: at any instance, in any way, whatever the clocks show, and whichever user it cuts
+/// off itself. (A request that cuts everyone off itself also gets it if any user was cut off before
+/// that.) An access token that was issued before its instance was notified of the cut-off is refused
+/// from the notification on. What was granted is valid until the next cut-off.
 #[test]
 fn rights_requested_before_a_cut_off_are_not_granted_after_it() {
     holds("cut-offs", 40, cases(), |case| {
@@ -215,8 +219,8 @@ fn rights_requested_before_a_cut_off_are_not_granted_after_it() {
         instances.own = first.set_id();
         prop_assert_eq!(first.status, 200, "{:?}", first);
 
-        let way = case.own.map_or("none".to_owned(), |way| format!("{way:?}"));
-        let path = format!("/grant/{:?}/{way}", case.grant);
+        let own = case.own.map_or("none/none".to_owned(), |(way, user)| format!("{way:?}/{user}"));
+        let path = format!("/grant/{:?}/{own}", case.grant);
         let request = Request::post(&path).cookie(instances.own.as_deref());
         let mut running = instances.servers[case.instance].begin(request);
         prop_assert!(step(&mut running).is_none(), "it waits in its handler");
@@ -226,7 +230,12 @@ fn rights_requested_before_a_cut_off_are_not_granted_after_it() {
         }
         let reply = step(&mut running).expect("a reply");
 
-        let ends_own = |way| !matches!(way, Way::Others | Way::Rights | Way::Tokens);
+        let ends_own = |(way, user): (Way, &str)| match way {
+            Way::Everyone => true,
+            Way::Sessions => user == "ada",
+            Way::Others | Way::Rights | Way::Tokens => false,
+        };
+        let cuts_everyone_off = case.own.is_some_and(|(way, _)| way == Way::Everyone);
         let loses_own = case.grant == Grant::Elevation && case.own.is_some_and(ends_own);
         if loses_own {
             // The handler gets the error.
@@ -234,10 +243,10 @@ fn rights_requested_before_a_cut_off_are_not_granted_after_it() {
         } else if is_cut_off {
             let is_unheard = case.grant == Grant::Access && !case.hears;
             prop_assert!(reply.status == 409 || is_unheard, "{:?}", reply);
-        } else if case.grant == Grant::Elevation && case.own == Some(Way::Tokens) {
+        } else if case.grant == Grant::Elevation && case.own == Some((Way::Tokens, "ada")) {
             // It ended its own session in the store.
             prop_assert_eq!(reply.status, 409, "{:?}", reply);
-        } else if case.own == Some(Way::Everyone) && !case.between.is_empty() {
+        } else if cuts_everyone_off && !case.between.is_empty() {
             // It is no longer known which users were cut off before everyone was.
             prop_assert!(matches!(reply.status, 200 | 409), "{:?}", reply);
         } else {

@@ -196,7 +196,7 @@ impl RequestSession {
         };
         let record = draft.record(&id, service.draw_handle()?);
         let limit = service.limit.filter(|_| draft.is_login());
-        let began = draft.grants().then(|| self.cut_offs().session_cut_off());
+        let began = draft.grants().then(|| self.cut_offs().session_cut_off(record.user()));
         // By a logout that keeps values, or a login of another user.
         let ended = old.user().filter(|_| old.handle != record.handle);
         let request = RotateSession::new(live.key, id.key(), expected, record.clone(), now)
@@ -231,7 +231,7 @@ impl RequestSession {
         let record = draft.record(&id, service.draw_handle()?);
         let limit = service.limit.filter(|_| draft.is_login());
         let (key, now) = (id.key(), service.clock.steady());
-        let began = draft.grants().then(|| self.cut_offs().session_cut_off());
+        let began = draft.grants().then(|| self.cut_offs().session_cut_off(record.user()));
         let request = CreateSession::new(key, record.clone(), now).limit(limit).began(began);
         match service.store.create(request).await? {
             SessionCreated::Done { evicted } => {

@@ -158,7 +158,8 @@ impl Tokens {
     ) -> Result<IssuedTokens, CredentialError> {
         let identity = identity.into();
         let session = self.caller_as(&identity).and_then(|caller| caller.session);
-        let issued = self.service.login(identity, session, self.cut_offs.token_cut_off()).await?;
+        let cut_offs = self.known_cut_offs(&identity);
+        let issued = self.service.login(identity, session, cut_offs).await?;
         if let Some(issued) = issued {
             return Ok(issued);
         }
@@ -176,7 +177,7 @@ impl Tokens {
     /// 401 for an invalid token, whatever the reason; 409 as [`issue`](Self::issue); 503 while the
     /// store is unavailable, and the token stays valid.
     pub async fn refresh(&self, refresh_token: &str) -> Result<IssuedTokens, CredentialError> {
-        self.service.refresh(refresh_token, self.cut_offs.token_cut_off()).await
+        self.service.refresh(refresh_token, &self.cut_offs).await
     }
 
     /// Ends the family of a refresh token and its access tokens. Returns whether it was live.
@@ -308,11 +309,12 @@ impl Tokens {
     /// unavailable.
     pub async fn ticket(&self) -> Result<String, CredentialError> {
         let caller = self.caller.clone().ok_or(CredentialError::NoCaller)?;
-        self.service.put_ticket(caller, self.cut_offs.token_cut_off()).await
+        let cut_offs = self.cut_offs.token_cut_off(&caller.user());
+        self.service.put_ticket(caller, cut_offs).await
     }
 
     fn sign(&self, identity: &Identity, grant: Grant<'_>) -> Result<IssuedTokens, CredentialError> {
-        let cut_offs = self.cut_offs.token_cut_off();
+        let cut_offs = self.known_cut_offs(identity);
         self.service.check_cut_offs(&scoped(None, &identity.subject), cut_offs)?;
         let caller = self.caller_as(identity);
         let session = caller.and_then(|caller| caller.session).map(|session| session.to_string());
@@ -324,6 +326,11 @@ impl Tokens {
             ..grant
         };
         self.service.issue(identity, issued, grant)
+    }
+
+    /// The newest cut-off that permits a grant to this user of this app.
+    fn known_cut_offs(&self, identity: &Identity) -> u64 {
+        self.cut_offs.token_cut_off(&scoped(None, &identity.subject))
     }
 
     /// The caller, if it is this user of this app.
