@@ -9,10 +9,11 @@ use std::{
 use policy_core_tests::law::{Precondition, assert_usual, holds};
 use proptest::{collection::vec, prelude::*, sample::select};
 
-use policy_server::prelude::*;
+use policy_server::{Body, prelude::*, store::MemoryStore, testing::FaultyStore};
 
 use super::test_server::{
-    End, Reply, Request, Running, Script, Step, TestServer, act, hang_up, look, step,
+    End, Reply, Request, Running, Script, Step, TestServer, act, goes_on, hang_up, look, step,
+    stream,
 };
 
 const IDLE: u64 = 100;
@@ -88,6 +89,8 @@ struct History {
     owners: HashMap<String, String>,
     /// The absolute end of a session.
     deadlines: HashMap<String, u64>,
+    /// A stream of each session whose user had no roles when it was first seen.
+    streams: HashMap<String, Body>,
     counts: Counts,
 }
 
@@ -99,12 +102,19 @@ struct Counts {
     dead: u64,
     new_ids: u64,
     repeated: u64,
+    /// A stream was open after another session had ended.
+    kept_streams: u64,
+    /// A session with a user had another id since its login, and the time of that login.
+    kept_deadlines: u64,
 }
 
 impl History {
     fn new(is_renewing: bool) -> Self {
         let seconds = Duration::from_secs;
-        let mut sessions = Sessions::memory()
+        let store = FaultyStore::<MemoryStore>::default();
+        // The news of a cut-off may be late, and then end streams of sessions that began after it.
+        store.silence();
+        let mut sessions = Sessions::store(store)
             .idle(seconds(IDLE))
             .absolute(seconds(ABSOLUTE))
             .remembered_idle(seconds(2 * IDLE))
@@ -114,7 +124,9 @@ impl History {
             sessions = sessions.renewal(seconds(12));
         }
         Self {
-            server: TestServer::new(App::new(()).sessions(sessions).routes(routes![act, look])),
+            server: TestServer::new(
+                App::new(()).sessions(sessions).routes(routes![act, look, stream]),
+            ),
             // An id that an attacker plants.
             ids: vec!["A".repeat(43)],
             pending: Vec::new(),
@@ -124,6 +136,7 @@ impl History {
             dead_handles: HashSet::new(),
             owners: HashMap::new(),
             deadlines: HashMap::new(),
+            streams: HashMap::new(),
             counts: Counts::default(),
         }
     }
@@ -270,11 +283,28 @@ impl History {
         let now = self.server.now();
         let deadline = *self.deadlines.entry(handle.clone()).or_insert(now + 2 * ABSOLUTE);
         prop_assert!(now < deadline, "a session lasts longer than from its last login");
+        let is_renewed = reply.set_id().is_some() || self.lines.contains_key(id);
+        let has_login = !reply.text("user").is_empty();
+        self.counts.kept_deadlines += u64::from(is_renewed && has_login);
+        self.watch(id, &handle, &reply)?;
         self.owners.insert(handle.clone(), reply.text("user"));
         if let Some(new) = reply.set_id() {
             self.note_id(Some(&id.to_owned()), &new, false)?;
         }
         Ok(handle)
+    }
+
+    /// Checks that no end of a living session was told to its stream, or opens one. A later login may
+    /// take roles away, which ends a stream that began with them.
+    fn watch(&mut self, id: &str, handle: &str, reply: &Reply) -> Result<(), TestCaseError> {
+        if let Some(body) = self.streams.get_mut(handle) {
+            prop_assert!(goes_on(body), "the stream of a living session ends");
+            self.counts.kept_streams += u64::from(!self.dead_handles.is_empty());
+        } else if !reply.text("user").is_empty() && reply.text("roles").is_empty() {
+            let body = self.server.open(Request::get("/stream").cookie(Some(id)));
+            self.streams.insert(handle.to_owned(), body);
+        }
+        Ok(())
     }
 }
 
@@ -283,7 +313,8 @@ impl History {
 /// that was invalid, logged out or replaced by a login stays invalid, and so does every id of a
 /// session that was ended by its handle or its user. No session outlives its last login by more
 /// than the absolute limit. No id in a response was presented before, except the successor that a
-/// renewal returns to all requests within its grace.
+/// renewal returns to all requests within its grace. The streams of a session go on while it lives,
+/// whatever else ends.
 #[test]
 fn a_dead_session_stays_dead_and_an_id_in_a_response_is_new() {
     let totals = Cell::new(Counts::default());
@@ -302,12 +333,17 @@ fn a_dead_session_stays_dead_and_an_id_in_a_response_is_new() {
         sum.dead += counts.dead.min(1);
         sum.new_ids += counts.new_ids.min(1);
         sum.repeated += counts.repeated.min(1);
+        sum.kept_streams += counts.kept_streams.min(1);
+        sum.kept_deadlines += counts.kept_deadlines.min(1);
         totals.set(sum);
         tried.set(tried.get() + 1);
         Ok(Precondition::met_if(counts.late > 0))
     });
-    let (Counts { dead, new_ids, repeated, .. }, tried) = (totals.get(), tried.get());
+    let (totals, tried) = (totals.get(), tried.get());
+    let Counts { dead, new_ids, repeated, kept_streams, kept_deadlines, .. } = totals;
     assert_usual("resurrection: dead sessions", dead, tried, 27);
     assert_usual("resurrection: new ids", new_ids, tried, 69);
     assert_usual("resurrection: one id twice", repeated, tried, 3);
+    assert_usual("resurrection: streams beside an ended session", kept_streams, tried, 8);
+    assert_usual("resurrection: kept deadlines", kept_deadlines, tried, 6);
 }

@@ -1,6 +1,7 @@
 //! A server in the same process, with handlers that do what a request tells them.
 
 use std::{
+    convert::Infallible,
     future::poll_fn,
     pin::Pin,
     sync::{
@@ -12,7 +13,9 @@ use std::{
 };
 
 use axum_core::extract::FromRequestParts;
+use futures_util::stream::pending;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, request::Parts};
+use http_body::Body as _;
 use policy_browser::SentRequest;
 use policy_server::{
     AppService, Body, Clock, ResponseFuture, prelude::*, session, tokens, tokens::SecretKey,
@@ -62,6 +65,20 @@ impl TestServer {
         let mut service = self.service.clone();
         within(|| Box::pin(service.call(request.build())))
     }
+
+    /// The body of a response that has no end of its own, after the server has begun to send it.
+    pub(crate) fn open(&self, request: Request) -> Body {
+        let Ok(response) = block_on(self.begin(request));
+        assert_eq!(response.status(), 200);
+        let mut body = response.into_body();
+        assert!(goes_on(&mut body), "it ends at once");
+        body
+    }
+}
+
+/// Whether a response that has no end of its own is still being sent.
+pub(crate) fn goes_on(body: &mut Body) -> bool {
+    block_on(poll_fn(|context| Poll::Ready(Pin::new(&mut *body).poll_frame(context).is_pending())))
 }
 
 /// Polls a request until it waits.
@@ -328,6 +345,13 @@ pub(crate) async fn look(session: Session) -> Json<serde_json::Value> {
         "roles": identity.map(|identity| identity.roles.join(" ")),
         "keys": keys.join(" "),
     }))
+}
+
+/// A response that has no end of its own, and depends on the session.
+#[get("/stream")]
+#[auth(public)]
+pub(crate) async fn stream(_session: Session) -> Body {
+    Body::from_stream(pending::<Result<&'static str, Infallible>>())
 }
 
 /// An identity in the form of these requests: `subject;scope scope;role role`.
