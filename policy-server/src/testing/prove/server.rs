@@ -1,5 +1,7 @@
 //! The app with its layers, called without a socket.
 
+use std::borrow::Cow;
+
 use axum_core::{body::Body, extract::Request};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, header};
@@ -12,6 +14,7 @@ use super::{
 };
 use crate::{
     auth::AuthService,
+    base::problem,
     pipeline::{dispatch::Connection, service::AppService},
 };
 
@@ -32,6 +35,8 @@ pub(super) struct Reply {
     pub(super) status: u16,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
+    /// The code of the problem that it shows, in any format, or that a response to HEAD leaves out.
+    pub(super) code: Option<String>,
     /// The report of the handler, if it ran.
     pub(super) report: Option<ProbeReport>,
     /// The principal for whom a handler made the response, now or earlier.
@@ -52,17 +57,11 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    /// The code of a problem in JSON.
-    pub(super) fn code(&self) -> Option<String> {
-        let problem: serde_json::Value = serde_json::from_slice(&self.body).ok()?;
-        Some(problem.get("code")?.as_str()?.to_owned())
-    }
-
     /// The code of the problem with which the app itself responded.
     pub(super) fn app_code(&self) -> Option<String> {
         match &self.inner {
             Some(inner) => inner.code.clone(),
-            None => self.code(),
+            None => self.code.clone(),
         }
     }
 
@@ -154,12 +153,14 @@ impl Server {
         *request.headers_mut() = sent.headers.clone();
         request.headers_mut().insert(header::HOST, self.host.clone());
         let response = service.respond(request, Connection::default()).await;
-        let (mut head, body) = response.unwrap_or_else(|never| match never {}).into_parts();
+        let response = response.unwrap_or_else(|never| match never {});
+        let code = problem::code(&response).map(Cow::into_owned);
+        let (mut head, body) = response.into_parts();
         let written = WrittenHead::unmark(&mut head.headers);
         let body = body.collect().await.map(http_body_util::Collected::to_bytes);
         let body = body.unwrap_or_default();
         let made_for = probe::made_for(&body);
         let (status, headers) = (head.status.as_u16(), head.headers);
-        Some(Reply { status, headers, body, made_for, written, ..Reply::default() })
+        Some(Reply { status, headers, body, code, made_for, written, ..Reply::default() })
     }
 }

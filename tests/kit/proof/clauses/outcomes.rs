@@ -21,3 +21,10 @@ fn routes_behind_layers_are_judged_by_what_the_app_responds() {
     let text = proof.confirmation(Law::DocumentedOutcomes);
     assert!(!text.contains(": 0 cases"), "{text}");
 }
+
+/// A mount serves HEAD as a method of its own, and its refusals have no body that states their code.
+#[test]
+fn refusals_of_head_occur() {
+    let files = Mount::new(axum::Router::new()).auth(AuthRequirement::session());
+    breaks_none(with_sessions().mount("/files", files));
+}

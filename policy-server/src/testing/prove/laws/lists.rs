@@ -95,7 +95,7 @@ fn verdicts(
     reply: &Reply,
 ) -> Vec<Verdict> {
     let listed = reply.report.as_ref().and_then(|report| report.listed.as_ref());
-    let code = reply.code();
+    let code = &reply.code;
     let outcome = || match (&reply.report, listed) {
         (_, Some(_)) => "the handler gets a list".to_owned(),
         (Some(_), None) => "the handler ran without the list".to_owned(),

@@ -193,7 +193,7 @@ fn parts<'a>(text: &'a str, between: &str) -> Vec<&'a str> {
 }
 
 fn judge(expected: Result<(), Refusal>, reply: &Reply, missing: &Reply) -> Verdict {
-    let code = reply.code();
+    let code = &reply.code;
     let (is_right, words) = match expected {
         Ok(()) => (reply.report.is_some(), "the handler runs".to_owned()),
         Err(Refusal::ObjectNotFound) => (

@@ -71,7 +71,6 @@ fn judge_exchange(exchange: &Exchange<'_>) -> Verdict {
     if reply.is_reached || status < 300 {
         return Verdict::Silent;
     }
-    // A page may show a problem in another form.
     let code = reply.app_code();
     let is_said = route.outcomes.refuse(status, code.as_deref());
     Verdict::unless(!is_said, || Fault {
