@@ -115,30 +115,29 @@ impl CompiledApp {
         &self.routes
     }
 
-    /// Replaces all application code behind the gates with these: handlers, mounted services, the
-    /// fallback and schemes. The layers of groups and routes stay, behind an `entrance`.
+    /// Replaces all application code behind the gates with these: handlers, targets without attributes,
+    /// and schemes. The layers of groups and routes stay, behind an `entrance`.
     #[cfg(feature = "testing")]
     pub(crate) fn replace_own_code(
         &mut self,
         handler: fn(&mut Call) -> BoxFuture,
-        fallback: &SharedService,
+        service: &SharedService,
         scheme: impl Fn(&crate::auth::scheme::SharedScheme) -> crate::auth::scheme::SharedScheme,
         entrance: fn(SharedService) -> SharedService,
     ) {
-        for route in self.routes.iter_mut().filter_map(Arc::get_mut) {
-            let description = route.info.description.as_ref();
-            // A handler of objects checks them, and calls the replacement itself.
-            if !description.is_some_and(|it| it.takes_objects) {
-                route.target = Target::Handler(handler);
+        let routes = self.routes.iter_mut().chain(&mut self.fallback);
+        for route in routes.filter_map(Arc::get_mut) {
+            match route.description().map(|handler| handler.takes_objects) {
+                // The gates treat a service differently from a handler.
+                None => route.target = Target::Service(service.clone()),
+                Some(false) => route.target = Target::Handler(handler),
+                // A handler of objects checks them, and calls the replacement itself.
+                Some(true) => (),
             }
             route.auth.scheme = route.auth.scheme.as_ref().map(&scheme);
-        }
-        if let Some(own) = self.fallback.as_mut().and_then(Arc::get_mut) {
-            own.target = Target::Service(fallback.clone());
-        }
-        let layered = self.routes.iter_mut().chain(&mut self.fallback).filter_map(Arc::get_mut);
-        for route in layered.filter(|route| !route.layers.is_empty()) {
-            route.layers.insert(0, entrance(super::gates::target::behind_layers()));
+            if !route.layers.is_empty() {
+                route.layers.insert(0, entrance(super::gates::target::behind_layers()));
+            }
         }
     }
 }

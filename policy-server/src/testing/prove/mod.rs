@@ -306,8 +306,8 @@ fn probed(mut app: AppParts) -> Result<AppService, Error> {
     app.tokens = app.tokens.map(crate::auth::tokens::TokenSettings::forgetful);
     passage::watch(&mut app.layers);
     let mut plan = crate::build::compile(app)?;
-    let fallback = probe::fallback();
-    plan.assembled.replace_own_code(probe::handler, &fallback, probe::scheme, probe::entrance);
+    let service = probe::service();
+    plan.assembled.replace_own_code(probe::handler, &service, probe::scheme, probe::entrance);
     plan.in_memory()
 }
 

@@ -1,7 +1,7 @@
 //! The replacement of an app's own code: it records that it ran, and responds like an adversary of
 //! the policy.
 
-use std::{cell::RefCell, panic::resume_unwind};
+use std::{cell::RefCell, panic::resume_unwind, sync::Arc};
 
 use axum_core::{
     body::Body,
@@ -13,11 +13,13 @@ use policy_core::session::Identity;
 
 use crate::{
     auth::{
+        RequestAuth,
         scheme::{AuthError, Scheme, SchemeRequest, SharedScheme},
         session::Sessions,
     },
     handler::{
         BoxFuture, Call,
+        extract::Context,
         object::samples::{self, ListAnswers, ListTrial, SampleObject, Trial},
         service::SharedService,
     },
@@ -118,13 +120,30 @@ pub(super) fn entrance(layers: SharedService) -> SharedService {
     })
 }
 
-/// Replaces a handler or a mounted service.
+/// Replaces a handler.
 pub(super) fn handler(call: &mut Call) -> BoxFuture {
+    answer(call.auth.clone(), |script| {
+        let takes_request = script.takes_session || script.list.is_some();
+        takes_request.then(|| call.take_request())
+    })
+}
+
+/// Replaces what has no attributes: a mounted service, the upstream of a proxy, and the fallback.
+pub(super) fn service() -> SharedService {
+    SharedService::boxed(|request| {
+        let context = Context::from_extensions(request.extensions()).ok();
+        answer(context.and_then(|context| context.auth.clone()), |_script| None)
+    })
+}
+
+/// Responds to a request by the script. `take` returns the request for what a handler extracts from it.
+fn answer(
+    auth: Option<Arc<RequestAuth>>,
+    take: impl FnOnce(&ProbeScript) -> Option<Request>,
+) -> BoxFuture {
     let script = PROBE.with_borrow(|probe| probe.script.clone());
     let Some(script) = script else { return Box::pin(async { ().into_response() }) };
-    let auth = call.auth.clone();
-    let takes_request = script.takes_session || script.list.is_some();
-    let request = takes_request.then(|| call.take_request());
+    let request = take(&script);
     Box::pin(async move {
         let (mut sessions, mut listed) = (None, None);
         if let Some(request) = request {
@@ -154,15 +173,6 @@ pub(super) fn handler(call: &mut Call) -> BoxFuture {
             return crate::base::problem::Problem::from(error).into_response();
         }
         respond(&script, principal.as_deref())
-    })
-}
-
-/// Replaces the fallback.
-pub(super) fn fallback() -> SharedService {
-    SharedService::from_fn(|_: Request| async {
-        note(None, None);
-        let script = PROBE.with_borrow(|probe| probe.script.clone());
-        script.map_or_else(|| ().into_response(), |script| respond(&script, None))
     })
 }
 

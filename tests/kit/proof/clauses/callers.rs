@@ -109,6 +109,16 @@ fn a_malformed_authorization_has_the_status_of_a_wrong_token() {
     assert_broken(with_tokens().routes(routes![reports]), edit, "expected  status 400");
 }
 
+/// A service may know the cookies of a WebSocket, so the grant of its page has to have credentials. A
+/// handler needs no such grant, since it has only the session of the app.
+#[test]
+fn a_mount_is_asked_as_a_service() {
+    let shared = Policies::new().cors(CorsPolicy::origins(&["https://app.shop.example"]).build());
+    let callers = AuthRequirement::session().optional();
+    let live = Mount::new(axum::Router::new()).auth(callers).policies(shared);
+    breaks_none(with_sessions().mount("/live", live));
+}
+
 const PARTNER: &str = "https://id.partner.example";
 
 #[get("/stock")]
