@@ -5,8 +5,8 @@ use std::fmt;
 use policy_browser::{Credentials, Destination, Fetch, Mode, ReferrerPolicy};
 
 use super::{
-    equivalence_classes::Path, exchange::Exchange, explorer, laws::Fault, probe::HandlerBehavior,
-    server::ProbeRequest,
+    declared::service_name, equivalence_classes::Path, exchange::Exchange, explorer, laws::Fault,
+    probe::HandlerBehavior, server::ProbeRequest,
 };
 
 /// The placeholder of a secret.
@@ -48,7 +48,7 @@ fn by(path: &Path<'_>, method: &str, attribute: &str) -> String {
     let Some(route) = path.route_for(method).or(path.routes.first().copied()) else {
         return "App::policies, which hold for unknown paths".to_owned();
     };
-    let Some(handler) = &route.handler else { return format!("mount {}", path.template) };
+    let Some(handler) = &route.handler else { return service_name(&route.route) };
     let own = handler.place.line;
     let at = |line: u32| format!("{} ({}:{line})", handler.name, handler.place.file);
     let said_by = route.sharing.as_ref().map(|sharing| sharing.said_by.as_str());

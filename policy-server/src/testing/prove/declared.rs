@@ -14,7 +14,7 @@ use policy_core::{
 };
 use policy_manifest::{
     AppFacts, Auth, Csrf, ExamplePaths, Manifest, ManifestRoute, Outcomes, RouteKind,
-    RouteRequirement, SourceLine, Sources, engine::Engine,
+    RouteRequirement, SourceLine, Sources, TargetFacts, engine::Engine,
 };
 
 use super::sharing::Sharing;
@@ -40,19 +40,18 @@ pub(super) struct DeclaredApp {
     pub(super) cookie_attributes: Vec<String>,
     /// Whether there are layers around the app.
     pub(super) has_layers: bool,
-    /// Everything that has its own policies and runs code of the app: handlers and mounted services.
+    /// Everything that pages can reach and that states its own policies: handlers, mounted services,
+    /// proxies, and the fallback.
     pub(super) routes: Vec<Declaration>,
     pub(super) example_paths: ExamplePaths,
     /// The origins that may read responses for unknown paths.
     pub(super) unknown: Option<Arc<Sharing>>,
-    /// Whether a fallback serves unknown paths.
-    pub(super) has_fallback: bool,
     /// The engine of the manifest, with the present lists of origins.
     pub(super) engine: Option<Engine>,
     /// Descriptions of the app's code that does not run in a proof.
     pub(super) replaced: Vec<String>,
-    /// What the app has policies for and no law tries.
-    pub(super) untried: Vec<String>,
+    /// Whether there is a tunnel, which no law tries.
+    pub(super) has_tunnel: bool,
 }
 
 /// Routes to which laws may apply: those of an app, or of one path.
@@ -72,7 +71,7 @@ pub(super) struct Declaration {
     pub(super) sharing: Option<Arc<Sharing>>,
     /// The facets that a level states, even if it states that there is none.
     pub(super) decided: BTreeSet<String>,
-    /// `None` for a mounted service.
+    /// `None` for a service.
     pub(super) handler: Option<Handler>,
     /// The objects that parameters of its path name, in their order.
     pub(super) objects: Arc<[ObjectDescription]>,
@@ -127,10 +126,10 @@ impl DeclaredApp {
         let objects = objects(app);
         let layered = layered_routes(app);
         let replaced = replaced(&manifest, &sources);
-        let untried = untried_requests(&manifest);
-        let runs_code =
-            |route: &&ManifestRoute| matches!(route.kind, RouteKind::Handler | RouteKind::Mount);
-        let routes = manifest.routes.iter().filter(runs_code);
+        let has_tunnel = manifest.routes.iter().any(|route| route.kind == RouteKind::Tunnel);
+        let is_stated =
+            |route: &&ManifestRoute| route.kind == RouteKind::Handler || route.kind.is_service();
+        let routes = manifest.routes.iter().filter(is_stated);
         let routes = routes
             .flat_map(|it| declarations(&manifest, it, &sources, (&extracting, &objects, &layered)))
             .collect();
@@ -142,10 +141,9 @@ impl DeclaredApp {
             has_layers: !app.layers.is_empty(),
             routes,
             unknown,
-            has_fallback: manifest.routes.iter().any(|route| route.kind == RouteKind::Fallback),
             engine,
             replaced,
-            untried,
+            has_tunnel,
         }
     }
 
@@ -201,19 +199,6 @@ fn replaced(manifest: &Manifest, sources: &Sources) -> Vec<String> {
     replaced.extend(schemes);
     replaced.dedup();
     replaced
-}
-
-/// The requests to targets without a [`Declaration`]. The laws ask a fallback without a credential.
-fn untried_requests(manifest: &Manifest) -> Vec<String> {
-    let untried = manifest.routes.iter().filter_map(|route| match route.kind {
-        RouteKind::Fallback if route.auth != Auth::Public => {
-            Some("callers of the fallback".to_owned())
-        }
-        RouteKind::Proxy => Some(format!("requests to the proxy `{}`", route.path)),
-        RouteKind::Tunnel => Some("tunnels".to_owned()),
-        _ => None,
-    });
-    untried.collect()
 }
 
 /// The attributes of the session cookie (RFC 6265bis 4.1.2). Over HTTP on loopback, it has none that
@@ -272,6 +257,11 @@ fn layered_routes(app: &AppParts) -> LayeredRoutes {
             mount.methods.iter().map(move |method| format!("{method} {prefix}{below}"))
         });
         routes.extend(handlers.chain(mounts).map(|route| (route, index)));
+        #[cfg(feature = "gateway")]
+        routes.extend(group.upstreams.iter().flat_map(|proxy| {
+            let methods = proxy.methods.iter();
+            methods.map(move |method| (format!("{method} {prefix}{}", proxy.prefix), index))
+        }));
     }
     routes
 }
@@ -284,14 +274,21 @@ fn declarations(
     (extracting, objects, layered): (&HashSet<&'static str>, &Objects, &LayeredRoutes),
 ) -> Vec<Declaration> {
     let shared = Arc::new(route.clone());
+    let is_fallback = route.kind == RouteKind::Fallback;
+    // The fallback serves every method. A page may send these two without a preflight.
+    let sampled = ["GET", "POST"].map(str::to_owned);
+    let methods: &[String] = if is_fallback { &sampled } else { &route.methods };
     let of = |name: &String| {
         let method = Method::from_bytes(name.as_bytes()).ok()?;
-        let key = format!("{name} {}", route.path);
+        let written = if is_fallback { "*" } else { name.as_str() };
+        let key = format!("{written} {}", route.path);
         let handler = handler(&key, sources);
-        let sharing = sharing(route, name, sources);
+        let sharing = sharing(route, written, sources);
         let mut policy = route.clone();
         policy.path.clear();
         policy.methods.clear();
+        // A probe is in its place, so routes that differ only in this are equivalent.
+        policy.target = TargetFacts::default();
         let has_own_layers = route.layers.iter().any(|layer| layer.starts_with("route "));
         let module = handler.as_ref().and_then(|it| it.name.rsplit_once("::"));
         let effective = Effective {
@@ -321,16 +318,25 @@ fn declarations(
             effective: Arc::new(effective),
         })
     };
-    route.methods.iter().filter_map(of).collect()
+    methods.iter().filter_map(of).collect()
 }
 
 fn sharing(route: &ManifestRoute, method: &str, sources: &Sources) -> Option<Arc<Sharing>> {
     let source = sources.get(method, &route.path, "cors");
     let own = match route.kind {
         RouteKind::Handler => "#[cors]".to_owned(),
-        _ => format!("mount {}", route.path),
+        _ => service_name(route),
     };
     Some(Arc::new(Sharing::new(route.cors.as_ref()?, sources, source, &own)))
+}
+
+/// The words for a service, which states its own policies.
+pub(super) fn service_name(route: &ManifestRoute) -> String {
+    match route.kind {
+        RouteKind::Fallback => "the fallback".to_owned(),
+        RouteKind::Proxy => format!("proxy {}", route.path),
+        _ => format!("mount {}", route.path),
+    }
 }
 
 fn handler(key: &str, sources: &Sources) -> Option<Handler> {
@@ -366,6 +372,10 @@ impl Declaration {
         &self.route.path
     }
 
+    pub(super) fn is_fallback(&self) -> bool {
+        self.route.kind == RouteKind::Fallback
+    }
+
     /// The requirement for callers, if there is one.
     pub(super) fn requirement(&self) -> Option<&RouteRequirement> {
         match &self.route.auth {
@@ -381,7 +391,7 @@ impl Declaration {
             Some(Handler { name, place, .. }) => {
                 format!("{method} {path} of {name} ({}:{})", place.file, place.line)
             }
-            None => format!("{method} {path} of what is mounted at {path}"),
+            None => format!("{method} {path} of {}", service_name(&self.route)),
         }
     }
 

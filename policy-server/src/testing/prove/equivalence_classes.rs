@@ -19,6 +19,8 @@ const UNKNOWN_METHOD: &str = "BREW";
 /// The credentials modes, in the order in which the request cases of each set of headers use them.
 pub(super) const MODES: [Credentials; 3] =
     [Credentials::SameOrigin, Credentials::Include, Credentials::Omit];
+/// The path of all paths without a route.
+const UNKNOWN_PATH: &str = "/policy-probe-no-such-path";
 /// A site that no policy grants.
 pub(super) const STRANGER: &str = "https://stranger.example";
 
@@ -32,13 +34,11 @@ pub(super) struct Path<'a> {
     pub(super) template: &'a str,
     /// A path that it matches.
     pub(super) sample: String,
-    /// Empty for unknown paths.
+    /// For unknown paths those of the fallback, if there is one.
     pub(super) routes: Vec<&'a Declaration>,
     /// The origins that may read responses that belong to no route of the path.
     shared: Option<&'a Sharing>,
     has_sessions: bool,
-    /// Whether a preflight for an unknown path may be granted: not if a fallback serves it.
-    answers_preflights: bool,
     /// The number of equivalent paths of the app.
     pub(super) count: usize,
 }
@@ -47,7 +47,7 @@ impl<'a> Path<'a> {
     /// The paths of an app, one of each kind, and one unknown path.
     pub(super) fn all(declared: &'a DeclaredApp) -> Vec<Self> {
         let mut paths: Vec<(&str, Vec<&Declaration>)> = Vec::new();
-        for route in &declared.routes {
+        for route in declared.routes.iter().filter(|route| !route.is_fallback()) {
             match paths.iter_mut().find(|(path, _)| is_same(path, route.path())) {
                 Some((_, routes)) => routes.push(route),
                 None => paths.push((route.path(), vec![route])),
@@ -67,24 +67,15 @@ impl<'a> Path<'a> {
             let shared = sorted.into_iter().find_map(|route| route.sharing.as_deref());
             let has_sessions = declared.has_sessions;
             let sample = declared.example_paths.path_of(template);
-            let path = Self {
-                template,
-                sample,
-                routes,
-                shared,
-                has_sessions,
-                answers_preflights: true,
-                count: 1,
-            };
+            let path = Self { template, sample, routes, shared, has_sessions, count: 1 };
             kinds.push((kind, path));
         }
         let unknown = Self {
-            template: "/policy-probe-no-such-path",
-            sample: "/policy-probe-no-such-path".to_owned(),
-            routes: Vec::new(),
+            template: UNKNOWN_PATH,
+            sample: UNKNOWN_PATH.to_owned(),
+            routes: declared.routes.iter().filter(|route| route.is_fallback()).collect(),
             shared: declared.unknown.as_deref(),
             has_sessions: declared.has_sessions,
-            answers_preflights: !declared.has_fallback,
             count: 1,
         };
         kinds.into_iter().map(|(_, path)| path).chain([unknown]).collect()
@@ -112,7 +103,7 @@ impl<'a> Path<'a> {
             for (path, is_chosen) in paths.filter(|(_, is_chosen)| **is_chosen == is_for_law) {
                 let policies = path.routes.iter().map(|route| &*route.effective);
                 let new: Vec<_> = policies.filter(|policy| !known.contains(policy)).collect();
-                *is_chosen |= path.routes.is_empty() || (!new.is_empty() && known.len() + 1 < most);
+                *is_chosen |= path.is_unknown() || (!new.is_empty() && known.len() + 1 < most);
                 known.extend(new);
             }
         }
@@ -122,6 +113,16 @@ impl<'a> Path<'a> {
         let others = is_chosen.iter_mut().filter(|is_chosen| !**is_chosen).step_by(step.max(1));
         others.take(most.saturating_sub(chosen)).for_each(|is_chosen| *is_chosen = true);
         all.into_iter().zip(is_chosen).filter(|(_, it)| *it).map(|(path, _)| path).collect()
+    }
+
+    /// Whether it stands for all paths without a route.
+    pub(super) fn is_unknown(&self) -> bool {
+        self.template == UNKNOWN_PATH
+    }
+
+    /// Whether the preflight for a request may be granted. One for a request to the fallback never is.
+    fn answers_preflights(&self) -> bool {
+        !self.is_unknown() || self.routes.is_empty()
     }
 
     /// The route that serves a method; for HEAD without its own route, that of GET.
@@ -146,7 +147,7 @@ impl<'a> Path<'a> {
         let is_asked_first = request_case.is_asked_first();
         sharing.names(&page_case.origin)
             && (!with_credentials || sharing.has_credentials())
-            && (!is_asked_first || self.answers_preflights)
+            && (!is_asked_first || self.answers_preflights())
             && sharing.allows(method, &request_case.unsafe_headers, &self.routes, self.has_sessions)
     }
 

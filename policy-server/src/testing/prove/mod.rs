@@ -199,11 +199,8 @@ impl Proof {
     }
 
     /// What no law tried.
-    fn untried_text(&self) -> String {
-        match self.declared.untried.is_empty() {
-            true => String::new(),
-            false => format!("; not tried: {}", self.declared.untried.join(", ")),
-        }
+    fn untried_text(&self) -> &'static str {
+        if self.declared.has_tunnel { "; not tried: tunnels" } else { "" }
     }
 
     /// How much was tested, what was not, and which code did not run.
@@ -214,7 +211,7 @@ impl Proof {
             text += &format!(", of which {tried} were tried: `{PROOF}=all` tries all");
         }
         text += &format!(", {} combinations", tallies.combinations);
-        text += &self.untried_text();
+        text += self.untried_text();
         if !declared.replaced.is_empty() {
             text += &format!("; did not run: {}", declared.replaced.join(", "));
         }
@@ -246,8 +243,8 @@ fn assert_ok(result: Result<(), String>) {
 /// headers, each caller, and each behaviour of a handler. If the law panics, the test fails with the
 /// first load that breaks it.
 ///
-/// Handlers, mounted services and schemes of the app do not run: probes replace them and record
-/// that they ran. All stores are in memory, and rate limits are off.
+/// Handlers, services and schemes of the app do not run: probes replace them and record that they
+/// ran. All stores are in memory, and rate limits are off.
 ///
 /// ```
 /// use policy_server::{prelude::*, testing::every_exchange};
@@ -316,10 +313,14 @@ fn without_rates(mut app: AppParts) -> AppParts {
     let unlimited = |limits: &mut Limits| (limits.rate, limits.misses) = (None, None);
     let no_rate = |policies: &mut Policies| unlimited(&mut policies.level.limits);
     no_rate(&mut app.policies);
+    #[cfg(feature = "gateway")]
+    app.gateway.upstreams.iter_mut().for_each(|proxy| no_rate(&mut proxy.policies));
     app.mounts.iter_mut().for_each(|(_, mount)| no_rate(&mut mount.policies));
     app.fallback.iter_mut().for_each(|fallback| no_rate(&mut fallback.policies));
     for (_, group) in &mut app.groups {
         no_rate(&mut group.policies);
+        #[cfg(feature = "gateway")]
+        group.upstreams.iter_mut().for_each(|proxy| no_rate(&mut proxy.policies));
         group.mounts.iter_mut().for_each(|(_, mount)| no_rate(&mut mount.policies));
         group.routes.iter_mut().for_each(|route| unlimited(&mut route.description.policy.limits));
     }

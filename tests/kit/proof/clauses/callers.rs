@@ -1,8 +1,11 @@
 //! Handlers run for admitted callers only, and refusals are alike.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex},
+};
 
-use policy_server::{Body, http::Extensions, testing::every_exchange, tokens};
+use policy_server::{Body, ReverseProxy, http::Extensions, testing::every_exchange, tokens};
 
 use super::*;
 
@@ -117,6 +120,30 @@ fn a_mount_is_asked_as_a_service() {
     let callers = AuthRequirement::session().optional();
     let live = Mount::new(axum::Router::new()).auth(callers).policies(shared);
     breaks_none(with_sessions().mount("/live", live));
+}
+
+#[test]
+fn services_run_for_admitted_callers() {
+    let app = || {
+        let callers = || AuthRequirement::session().or_token().scopes(&["files:read"]);
+        let files = Mount::new(axum::Router::new()).auth(callers());
+        let proxy = ReverseProxy::new("/old", "http://127.0.0.1:9").auth(callers());
+        let page = Fallback::handler(async |_: Request| StatusCode::NOT_FOUND).auth(callers());
+        let app = with_tokens().sessions(Sessions::memory());
+        app.mount("/files", files).proxy(proxy).fallback(page)
+    };
+    breaks_none(app());
+    let mut ran = BTreeSet::new();
+    every_exchange(app(), |exchange| {
+        if exchange.handler_ran() {
+            ran.insert((exchange.path().to_owned(), exchange.caller().to_owned()));
+        }
+    });
+    let users =
+        ["a token", "somebody logged in", "somebody logged in, with the token of the session"];
+    let paths = ["/files", "/old", "/policy-probe-no-such-path"];
+    let each = paths.map(|path| users.map(|user| (path.to_owned(), user.to_owned())));
+    assert_eq!(ran, each.into_iter().flatten().collect::<BTreeSet<_>>());
 }
 
 const PARTNER: &str = "https://id.partner.example";

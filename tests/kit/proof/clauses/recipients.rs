@@ -6,7 +6,10 @@ use std::{
 };
 
 use axum::body::to_bytes;
-use policy_server::{Body, http::response};
+use policy_server::{
+    Body, ReverseProxy,
+    http::{Method, response},
+};
 use tokio::sync::OnceCell;
 use tower::util::BoxCloneSyncServiceLayer;
 
@@ -108,6 +111,23 @@ fn a_cache_is_behind_the_gates() {
     let layer = cache(by_path, |_| true);
     let app = with_sessions().group("/v1", Group::new().layer(layer).routes(routes![orders]));
     breaks_first(app, Law::OwnResponse, OTHER);
+}
+
+/// No other route has responses that the cache could mix up.
+#[test]
+fn a_cache_is_around_a_service() {
+    let callers = AuthRequirement::session;
+    let page = Fallback::handler(async |_: Request| StatusCode::NOT_FOUND).auth(callers());
+    let proxy = ReverseProxy::new("/old", "http://127.0.0.1:9").methods([Method::GET]);
+    let proxy = proxy.auth(callers());
+    let files = Mount::new(axum::Router::new()).auth(callers());
+    for (app, words) in [
+        (with_sessions().fallback(page), "  by        the fallback"),
+        (with_sessions().proxy(proxy), "  by        proxy /old"),
+        (with_sessions().mount("/files", files), "  by        mount /files"),
+    ] {
+        breaks_first(app.layer(cache(by_path, |_| true)), Law::OwnResponse, words);
+    }
 }
 
 #[get("/invoices")]

@@ -63,7 +63,7 @@ fn pure(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
             let Some(expected) = explorer.ask(&plain, HandlerBehavior::Answers) else { continue };
             let is_granted =
                 explorer.path.sharing(method).is_some_and(|all| all.names(&page.origin))
-                    && !explorer.path.routes.is_empty();
+                    && !explorer.path.is_unknown();
             let mut verdict = Verdict::unless(
                 expected.report.is_some()
                     || expected.headers.contains_key(header::SET_COOKIE)

@@ -5,7 +5,7 @@ use policy_core::headers::groups::may_be_credential;
 
 use super::{Fault, Law, LawSpec, Verdict, responses};
 use crate::testing::prove::{
-    declared::DEVELOPMENT,
+    declared::{DEVELOPMENT, Declaration},
     equivalence_classes::STRANGER,
     exchange::Exchange,
     explorer::PathExplorer,
@@ -186,7 +186,8 @@ fn forwarded(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
 fn another_path(explorer: &PathExplorer<'_, '_>) -> String {
     let here = explorer.path.template;
     let declared = &explorer.app.declared;
-    let others = || declared.routes.iter().filter(|route| route.path() != here);
+    let is_other = |route: &&Declaration| route.path() != here && !route.is_fallback();
+    let others = || declared.routes.iter().filter(is_other);
     let open = others().find(|route| route.requirement().is_none());
     let other = open.or_else(|| others().next());
     let path = other.map(|route| declared.example_paths.path_of(route.path()));
