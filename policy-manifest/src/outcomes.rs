@@ -10,7 +10,7 @@ use policy_core::{
 };
 
 use crate::{
-    Auth, Manifest, ManifestRoute, OwnProblem, RouteKind, RouteRequirement,
+    Manifest, ManifestRoute, OwnProblem, RouteKind,
     facets::{self, MethodRequests},
 };
 
@@ -76,10 +76,8 @@ impl Manifest {
         facets::ALL.iter().for_each(|facet| (facet.refusals)(requests, &mut refusals));
         refusals.sort_unstable_by_key(|refusal| (refusal.status(), refusal.code()));
         refusals.dedup();
-        let requires_session = matches!(
-            &route.auth,
-            Auth::Required(RouteRequirement { session: true, optional: false, .. })
-        );
+        let requirement = route.auth.requirement();
+        let requires_session = requirement.is_some_and(|it| it.session && !it.optional);
         Outcomes {
             refusals,
             problems: route.handler.problems.clone(),
@@ -151,7 +149,7 @@ fn add_handler_refusals(requests: MethodRequests<'_>, found: &mut Vec<Refusal>) 
 
 /// Whether its callers may be users of another issuer.
 fn takes_foreign_tokens(MethodRequests { manifest, route, .. }: MethodRequests<'_>) -> bool {
-    let Auth::Required(requirement) = &route.auth else { return false };
+    let Some(requirement) = route.auth.requirement() else { return false };
     let accepts = manifest.app.tokens.as_ref().is_some_and(|it| !it.accepts.is_empty());
     (requirement.token || requirement.ticket) && accepts
 }
@@ -159,7 +157,7 @@ fn takes_foreign_tokens(MethodRequests { manifest, route, .. }: MethodRequests<'
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ObjectKey, ObjectUse, RouteObjects};
+    use crate::{Auth, ObjectKey, ObjectUse, RouteObjects};
 
     #[test]
     fn a_route_refuses_by_the_objects_that_it_loads() {

@@ -5,7 +5,7 @@ use policy_core::{Refusal, csrf, gates::Gate};
 
 use super::{development_origin, is_let_through, served_as};
 use crate::{
-    Auth, Manifest, ManifestRoute, RouteRequirement,
+    Manifest, ManifestRoute, RouteRequirement,
     engine::{CredentialState, CsrfTokenState, Engine, Login, RequestCredentials},
 };
 
@@ -146,7 +146,7 @@ impl Nearest {
 
     /// Sends a valid credential of the first kind that the route takes, with the required rights.
     fn log_in(&mut self, manifest: &Manifest, route: &ManifestRoute) -> Option<String> {
-        let Auth::Required(requirement) = &route.auth else { return None };
+        let requirement = route.auth.requirement()?;
         let has_bearer = self.request.headers().contains_key(header::AUTHORIZATION);
         let app_issuer = manifest.app.tokens.as_ref().is_some_and(|facts| facts.issuer.is_some());
         let named = requirement.issuers.iter().find(|name| *name != policy_core::auth::OWN_ISSUER);
@@ -195,7 +195,7 @@ impl Nearest {
     }
 
     fn add_rights(&mut self, route: &ManifestRoute) -> Option<String> {
-        let Auth::Required(requirement) = &route.auth else { return None };
+        let requirement = route.auth.requirement()?;
         let login = self.login()?;
         let lacks = |scope: &&String| !login.scopes.contains(scope);
         let scopes: Vec<_> = requirement.scopes.iter().filter(lacks).cloned().collect();

@@ -96,7 +96,15 @@ impl fmt::Display for Auth {
 
 impl Auth {
     /// What it requires of callers, if it requires anything.
-    pub(crate) const fn requirement(&self) -> Option<&RouteRequirement> {
+    ///
+    /// ```
+    /// use policy_manifest::{Auth, RouteRequirement};
+    ///
+    /// let auth = Auth::Required(RouteRequirement { session: true, ..RouteRequirement::default() });
+    /// assert!(auth.requirement().is_some_and(|requirement| requirement.session));
+    /// assert_eq!(Auth::Public.requirement(), None);
+    /// ```
+    pub const fn requirement(&self) -> Option<&RouteRequirement> {
         match self {
             Self::Public => None,
             Self::Required(requirement) => Some(requirement),
@@ -182,11 +190,11 @@ pub(super) const FACET: FacetEntry = FacetEntry {
 
 fn refusals(MethodRequests { route, method, .. }: MethodRequests<'_>, found: &mut Vec<Refusal>) {
     let takes_session = route.takes_session
-        || matches!(&route.auth, Auth::Required(requirement) if requirement.session);
+        || route.auth.requirement().is_some_and(|requirement| requirement.session);
     if takes_session {
         found.extend([Refusal::CookiesTooLarge, Refusal::CredentialsUnchecked]);
     }
-    let Auth::Required(requirement) = &route.auth else { return };
+    let Some(requirement) = route.auth.requirement() else { return };
     if route.kind == RouteKind::Tunnel {
         found.push(Refusal::TunnelCredentials);
     } else {

@@ -4,8 +4,8 @@ use policy_core::{Refusal, csrf::CsrfPolicy, gates::Gate, method::is_safe, outco
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Auth, Cell, Column, Direction, FacetEntry, ManifestRoute, MethodRequests, RouteKind,
-    ShownRoute, Side, Tone,
+    Cell, Column, Direction, FacetEntry, ManifestRoute, MethodRequests, RouteKind, ShownRoute,
+    Side, Tone,
 };
 
 /// The CSRF protection of requests with an ambient credential.
@@ -82,7 +82,7 @@ fn refusals(MethodRequests { route, method, .. }: MethodRequests<'_>, found: &mu
 /// Whether it opens WebSockets by a credential that any page can have a browser send: automatically, or as
 /// a ticket in the URL. The request acts for its caller, though its method is safe.
 pub(crate) fn opens_socket(route: &ManifestRoute) -> bool {
-    let takes_ticket = matches!(&route.auth, Auth::Required(requirement) if requirement.ticket);
+    let takes_ticket = route.auth.requirement().is_some_and(|requirement| requirement.ticket);
     route.handler.takes.contains(&ArgumentKind::WebSocket) && (takes_ticket || route.is_ambient())
 }
 
@@ -168,7 +168,10 @@ mod tests {
         head::Single,
     };
 
-    use super::{super::RouteRequirement, *};
+    use super::{
+        super::{Auth, RouteRequirement},
+        *,
+    };
     use crate::{
         Manifest,
         samples::{session, token},

@@ -19,7 +19,7 @@ use super::{
     subject::{From, Question, RequestProbe, Subject},
 };
 use crate::{
-    Auth, Date, ManifestRoute, RouteKind, Suppression,
+    Date, ManifestRoute, RouteKind, Suppression,
     algebra::NameSet,
     diff::probe::{self, Credentials, Sender},
     lints::{name, sort},
@@ -533,11 +533,10 @@ impl Checker<'_> {
 /// The roles and the scopes that some route of some policies requires.
 fn required_names(subjects: &[Subject]) -> (BTreeSet<String>, BTreeSet<String>) {
     let (mut roles, mut scopes) = (BTreeSet::new(), BTreeSet::new());
-    for route in subjects.iter().flat_map(|subject| &subject.side.manifest.routes) {
-        if let Auth::Required(requirement) = &route.auth {
-            roles.extend(requirement.roles.iter().cloned());
-            scopes.extend(requirement.scopes.iter().cloned());
-        }
+    let routes = subjects.iter().flat_map(|subject| &subject.side.manifest.routes);
+    for requirement in routes.filter_map(|route| route.auth.requirement()) {
+        roles.extend(requirement.roles.iter().cloned());
+        scopes.extend(requirement.scopes.iter().cloned());
     }
     (roles, scopes)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use http::{HeaderName, Request, header};
 use policy_core::{Refusal, cache::Audience};
 use policy_manifest::{
-    Auth, Cache, Headers, Manifest, ManifestRoute,
+    Cache, Headers, Manifest, ManifestRoute,
     engine::{Decision, Engine, Outcome, RequestCredentials},
 };
 
@@ -105,9 +105,8 @@ impl<'a> Expected<'a> {
     /// Whether a cache may reuse the response to a request with a token for one without, unless `Vary`
     /// says otherwise.
     fn is_reused_without_token(&self, response: &Response) -> bool {
-        let takes_token = self.route.is_some_and(
-            |route| matches!(&route.auth, Auth::Required(requirement) if requirement.token),
-        );
+        let requirement = self.route.and_then(|route| route.auth.requirement());
+        let takes_token = requirement.is_some_and(|requirement| requirement.token);
         let words = response.words(&header::CACHE_CONTROL);
         let is_reused = words != ["no-store"] && words != ["no-cache", "private"];
         takes_token && is_reused && matches!(self.caching(response.status), Caching::AtMost(_))

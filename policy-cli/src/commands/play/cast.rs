@@ -7,7 +7,7 @@ use http::{
 use policy_browser::{Credentials, Fetch, Outcome, Page, SentRequest, ServerResponse, Url};
 use policy_core::{auth::OWN_ISSUER, csrf, method::is_safe};
 use policy_manifest::{
-    Auth, ManifestRoute, RouteOrigins, RouteRequirement,
+    ManifestRoute, RouteOrigins, RouteRequirement,
     engine::{CredentialState, CsrfTokenState, Login, RequestCredentials},
 };
 use serde::Serialize;
@@ -120,10 +120,7 @@ impl<'a> Stage<'a> {
         let route = world.route(index)?;
         let method = route.methods.first()?.parse().ok()?;
         let path = world.example_path(route)?;
-        let requirement = match &route.auth {
-            Auth::Public => None,
-            Auth::Required(requirement) => Some(requirement),
-        };
+        let requirement = route.auth.requirement();
         let call = route.jsonp.as_ref().map(|jsonp| format!("?{}=show", jsonp.callback));
         let address = world.address(&format!("{path}{}", call.unwrap_or_default()));
         Some(Self { world, route, method, address, requirement })

@@ -22,7 +22,7 @@ use policy_core::{
     vary,
 };
 use policy_manifest::{
-    AppFacts, Auth, Cache, Date, ExamplePaths, Manifest, ManifestRoute, RouteOrigins, SessionFacts,
+    AppFacts, Cache, Date, ExamplePaths, Manifest, ManifestRoute, RouteOrigins, SessionFacts,
     Sources, TokenFacts,
     engine::{Decision, Engine, EngineError, Gate, Outcome, RequestCredentials, Verdict},
     facet::{self, FromPolicy as _},
@@ -356,10 +356,8 @@ impl World {
 
 /// Adds the `WWW-Authenticate` challenge, where a token would help.
 fn challenge(route: Option<&ManifestRoute>, decision: &Decision, headers: &mut HeaderMap) {
-    let requirement = match route.map(|route| &route.auth) {
-        Some(Auth::Required(requirement)) if requirement.token => requirement,
-        _ => return,
-    };
+    let requirement = route.and_then(|route| route.auth.requirement());
+    let Some(requirement) = requirement.filter(|requirement| requirement.token) else { return };
     let scopes: Vec<_> = requirement.scopes.iter().map(String::as_str).collect();
     let challenges = Challenges::new("api", &scopes).ok();
     let refusal = decision.refusal();
@@ -377,7 +375,7 @@ fn name_of(route: &ManifestRoute) -> String {
 
 /// Whether a route refuses everybody without a session.
 fn needs_session(route: &ManifestRoute) -> bool {
-    let Auth::Required(requirement) = &route.auth else { return false };
+    let Some(requirement) = route.auth.requirement() else { return false };
     let takes_others = requirement.token || requirement.ticket || requirement.optional;
     requirement.session && !takes_others
 }
@@ -388,10 +386,7 @@ fn facts(
     route: Option<&ManifestRoute>,
     decision: &Decision,
 ) -> ResponseFacts {
-    let requirement = match route.map(|route| &route.auth) {
-        Some(Auth::Required(requirement)) => Some(requirement),
-        Some(Auth::Public) | None => None,
-    };
+    let requirement = route.and_then(|route| route.auth.requirement());
     let takes_session = requirement.is_some_and(|requirement| requirement.session)
         || route.is_some_and(|route| route.takes_session);
     let takes_token = requirement.is_some_and(|requirement| requirement.token);

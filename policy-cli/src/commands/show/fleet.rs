@@ -139,12 +139,12 @@ fn relations<'a>(fleet: &[ServiceRoutes<'a>]) -> Vec<Relation<'a>> {
         let tokens = input.manifest.app.tokens.as_ref();
         for accepted in tokens.into_iter().flat_map(|tokens| &tokens.accepts) {
             let is_only = tokens.is_some_and(|it| it.issuer.is_none() && it.accepts.len() == 1);
-            let takes = |route: &ManifestRoute| match &route.auth {
-                Auth::Required(requirement) if requirement.token => match &*requirement.issuers {
+            let takes = |route: &ManifestRoute| {
+                let requirement = route.auth.requirement().filter(|it| it.token);
+                requirement.is_some_and(|requirement| match &*requirement.issuers {
                     [] => is_only,
                     issuers => issuers.contains(&accepted.issuer),
-                },
-                _ => false,
+                })
             };
             let count = routes.iter().filter(|selected| takes(selected.route)).count();
             if let Some(from) = issuers.get(&*accepted.issuer).filter(|_| count > 0) {

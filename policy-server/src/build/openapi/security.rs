@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use http::HeaderValue;
 use policy_core::{auth::OWN_ISSUER, csrf, is_token, method::is_safe};
-use policy_manifest::{Auth, Csrf, Manifest, ManifestRoute, RouteRequirement};
+use policy_manifest::{Csrf, Manifest, ManifestRoute, RouteRequirement};
 use serde_json::{Value, json};
 
 use super::object;
@@ -28,7 +28,7 @@ impl Schemes {
         method: &str,
         challenge: Option<&HeaderValue>,
     ) -> Value {
-        let Auth::Required(requirement) = &route.auth else { return json!([]) };
+        let Some(requirement) = route.auth.requirement() else { return json!([]) };
         let mut alternatives = Vec::new();
         if requirement.session {
             alternatives.extend(self.session(manifest, route, method));

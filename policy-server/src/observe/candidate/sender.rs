@@ -52,10 +52,7 @@ impl Sender<'_> {
             };
         }
         caller.session = self.session(request, route);
-        let wanted = match &route.auth {
-            Auth::Required(wanted) => wanted,
-            Auth::Public => return caller,
-        };
+        let Some(wanted) = route.auth.requirement() else { return caller };
         let AuthPolicy::Required(required) = self.auth else { return caller };
         // Another issuer or scheme was not consulted.
         let (refused, who) = (request.refusal(), request.recognized());

@@ -190,10 +190,7 @@ fn replaced(manifest: &Manifest, sources: &Sources) -> Vec<String> {
     let schemes: BTreeSet<_> = manifest
         .routes
         .iter()
-        .filter_map(|route| match &route.auth {
-            Auth::Required(requirement) => requirement.scheme.as_ref(),
-            Auth::Public => None,
-        })
+        .filter_map(|route| route.auth.requirement()?.scheme.as_ref())
         .map(|scheme| format!("the scheme `{}`", scheme.name))
         .collect();
     replaced.extend(schemes);
@@ -378,10 +375,7 @@ impl Declaration {
 
     /// The requirement for callers, if there is one.
     pub(super) fn requirement(&self) -> Option<&RouteRequirement> {
-        match &self.route.auth {
-            Auth::Required(requirement) => Some(requirement),
-            Auth::Public => None,
-        }
+        self.route.auth.requirement()
     }
 
     /// The route, and its place in the source.

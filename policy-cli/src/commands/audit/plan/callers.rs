@@ -4,7 +4,7 @@
 use http::{HeaderValue, header};
 use policy_core::auth::OWN_ISSUER;
 use policy_manifest::{
-    Auth, ManifestRoute, RouteRequirement,
+    ManifestRoute, RouteRequirement,
     engine::{CredentialState, Login, RequestCredentials},
 };
 
@@ -64,10 +64,8 @@ impl Planner<'_> {
     /// A login with every right that a route requires. The actual rights of the credential are not
     /// known.
     fn login_of(&self, route: &ManifestRoute) -> CredentialState {
-        let requirement = match &route.auth {
-            Auth::Public => &RouteRequirement::default(),
-            Auth::Required(requirement) => requirement,
-        };
+        let none = RouteRequirement::default();
+        let requirement = route.auth.requirement().unwrap_or(&none);
         let tokens = self.manifest.app.tokens.as_ref();
         let is_own = tokens.is_some_and(|facts| facts.issuer.is_some());
         let issuer = match requirement.issuers.first() {
@@ -83,12 +81,12 @@ impl Planner<'_> {
 }
 
 pub(super) fn takes_session(route: &ManifestRoute) -> bool {
-    let required = matches!(&route.auth, Auth::Required(requirement) if requirement.session);
-    required || route.takes_session
+    let is_required = route.auth.requirement().is_some_and(|requirement| requirement.session);
+    is_required || route.takes_session
 }
 
 pub(super) fn takes_token(route: &ManifestRoute) -> bool {
-    matches!(&route.auth, Auth::Required(requirement) if requirement.token)
+    route.auth.requirement().is_some_and(|requirement| requirement.token)
 }
 
 /// A probe with a placeholder, which the sender replaces with the credential.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use policy_core::method;
-use policy_manifest::{Auth, ManifestRoute, RouteKind, RouteOrigins};
+use policy_manifest::{ManifestRoute, RouteKind, RouteOrigins};
 
 use super::{
     Planner, Subject,
@@ -98,5 +98,5 @@ fn is_isolated(route: &ManifestRoute) -> bool {
 
 /// Whether the route answers 401 if the app does not see the cookie.
 fn needs_session(route: &ManifestRoute) -> bool {
-    matches!(&route.auth, Auth::Required(requirement) if requirement.session && !requirement.optional)
+    route.auth.requirement().is_some_and(|it| it.session && !it.optional)
 }
