@@ -171,7 +171,7 @@ impl Proof {
     /// If it is not.
     #[track_caller]
     pub fn check_document(&self, subject: Subject) {
-        self.lock.check_document(subject);
+        assert_ok(self.lock.check_document(subject));
     }
 
     /// The text of the violation; empty if the law holds.
