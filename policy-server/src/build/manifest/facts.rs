@@ -161,7 +161,7 @@ fn millis(time: Duration) -> Option<u64> {
 }
 
 /// A path as the code writes it, without the folders of the machine: only the name of an absolute
-/// one.
+/// one. A lock file is written on one machine and compared on others.
 #[cfg(any(feature = "config_file", feature = "files", feature = "gateway"))]
 fn display_path(path: &Path) -> String {
     match path.file_name().filter(|_| path.is_absolute()) {
@@ -214,6 +214,7 @@ mod tests {
     fn no_folder_of_the_machine_is_in_a_manifest() {
         assert_eq!(display_path(Path::new("dist/assets")), "dist/assets");
         assert_eq!(display_path(Path::new("/home/ada/shop/pages")), "../pages");
+        assert_eq!(display_path(Path::new("/srv/shop/pages")), "../pages");
         assert_eq!(display_path(Path::new("/")), "/");
     }
 }
