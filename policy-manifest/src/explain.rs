@@ -5,7 +5,7 @@ mod nearest;
 mod objects;
 
 use http::{HeaderMap, HeaderValue, Method, Request, header};
-use policy_core::{Refusal, method};
+use policy_core::{Refusal, conditional::one_range, method};
 
 use crate::{
     FacetSource, Manifest, Outcomes, Sources,
@@ -304,7 +304,7 @@ fn is_unsafe(name: &header::HeaderName, value: &HeaderValue) -> bool {
             !simple.contains(&media_type.to_ascii_lowercase().as_str())
         }
         "accept" | "accept-language" | "content-language" => false,
-        "range" => !value.to_str().is_ok_and(is_simple_range),
+        "range" => !is_simple_range(value),
         name => !BY_BROWSERS.split_ascii_whitespace().any(|own| own == name),
     }
 }
@@ -317,16 +317,12 @@ const BY_BROWSERS: &str =
      upgrade-insecure-requests user-agent via";
 
 /// Whether it is one range with a beginning, as media elements send it (Fetch, simple range header value).
-fn is_simple_range(value: &str) -> bool {
-    let number = |text: &str| {
-        let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
-        text.parse::<u64>().ok().filter(|_| is_number)
-    };
-    let range = value.strip_prefix("bytes=").and_then(|range| range.split_once('-'));
-    range.is_some_and(|(first, last)| {
-        number(first)
-            .is_some_and(|first| last.is_empty() || number(last).is_some_and(|last| first <= last))
-    })
+/// A server reads more: lists, white space (RFC 9110 14.1.1, erratum 7306) and units in any case.
+fn is_simple_range(value: &HeaderValue) -> bool {
+    let range = value.as_bytes().strip_prefix(b"bytes=").unwrap_or_default();
+    range.first().is_some_and(u8::is_ascii_digit)
+        && range.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-')
+        && one_range(&HeaderMap::from_iter([(header::RANGE, value.clone())])).is_some()
 }
 
 /// The own origin of an app without a public one, as this request names it.

@@ -221,6 +221,8 @@ mod tests {
             ("bytes=2-4", Some("bytes=2-4")),
             ("bytes=-3", Some("bytes=-3")),
             ("Bytes= 2-", Some("bytes=2-")),
+            // RFC 9110 14.1.2, and erratum 7306 for its grammar.
+            ("bytes= 0-999", Some("bytes=0-999")),
             ("bytes=-1,-1", Some("bytes=-1")),
             ("bytes=-0,-5", Some("bytes=-5")),
             ("bytes=5-9,,0-4", Some("bytes=0-9")),

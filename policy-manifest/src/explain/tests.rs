@@ -257,6 +257,14 @@ fn a_page_whose_preflight_lacks_an_entry_sees_an_error() {
         ("bytes=-5", false),
         ("bytes=0-1, 3-4", false),
         ("bytes=+1-", false),
+        ("bytes=1", false),
+        ("bytes=1-2-3", false),
+        ("bytes=07-8", true),
+        ("bytes=0-99999999999999999999999", true),
+        ("bytes=99999999999999999999999-0", false),
+        // A server reads these as `bytes=0-999`.
+        ("bytes= 0-999", false),
+        ("Bytes=0-999", false),
         ("lines=0-", false),
     ] {
         let seen = page("GET", &[COOKIE, ("range", range)]);
