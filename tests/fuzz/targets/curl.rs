@@ -140,6 +140,36 @@ fn ansi_quoted(inside: &[u8]) -> Vec<u8> {
     text
 }
 
+/// Whether a query is what curl makes of a value of `--data-urlencode` (its manual): the name as it is
+/// written, and text without reserved characters that decodes to the content. `None` is a query in a file.
+fn is_query_of(value: &str, query: Option<&str>) -> bool {
+    let content = match (value.find('='), value.find('@')) {
+        (Some(equals), _) => equals + 1,
+        (None, Some(_)) => return query.is_none(),
+        (None, None) => 0,
+    };
+    let (name, content) = value.split_at(content);
+    let name = if name == "=" { "" } else { name };
+    let Some(coded) = query.and_then(|query| query.strip_prefix(name)) else { return false };
+    let (mut decoded, mut rest) = (Vec::new(), coded.as_bytes());
+    while let [byte, behind @ ..] = rest {
+        rest = behind;
+        decoded.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let code = coded.get(coded.len() - rest.len()..).and_then(|rest| rest.get(..2));
+                let code = code.and_then(|code| u8::from_str_radix(code, 16).ok());
+                let Some(code) = code else { return false };
+                rest = &rest[2..];
+                code
+            }
+            plain if plain.is_ascii_alphanumeric() || b"-._~".contains(plain) => *plain,
+            _ => return false,
+        });
+    }
+    decoded == content.as_bytes()
+}
+
 fn check(input: &[u8]) -> Seen {
     let line = String::from_utf8_lossy(input);
     let read = bounded(line.len(), || fuzzed::curl(&line));
@@ -158,6 +188,12 @@ fn check(input: &[u8]) -> Seen {
     let quoted = |word: &String| format!("'{}'", word.replace('\'', r"'\''"));
     let again = fuzzed::curl(&words.iter().map(quoted).collect::<Vec<_>>().join(" "));
     assert_eq!(read, again, "{line}");
+    for word in &words {
+        let options = format!("-G --data-urlencode {}", quoted(word));
+        let read = fuzzed::curl(&format!("curl https://a.test/ {options}")).ok();
+        let query = read.as_ref().and_then(|read| read.url.strip_prefix("https://a.test/?"));
+        assert!(is_query_of(word, query), "{query:?}: {word}");
+    }
     match read {
         Err(message) => {
             let is_curl = words.first().is_some_and(|word| word == "curl");
@@ -209,6 +245,7 @@ fn a_curl_line_is_split_as_a_shell_does() {
             b" -H 'origin: https://a.test'",
             b" -d ",
             b" --data-raw ",
+            b" --data-urlencode ",
             b" --json ",
             b" -F ",
             b" -G",

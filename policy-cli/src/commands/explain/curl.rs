@@ -19,7 +19,7 @@ pub(crate) fn parse(line: &str) -> Result<ParsedRequest, Failure> {
     }
     let mut written = ParsedRequest::default();
     let (mut method, mut body, mut is_get) = (None, None::<String>, false);
-    // A file, or text that curl encodes, is not in the line.
+    // A file is not in the line.
     let mut is_elsewhere = false;
     let mut media_type = None;
     while let Some(word) = words.next() {
@@ -61,11 +61,17 @@ pub(crate) fn parse(line: &str) -> Result<ParsedRequest, Failure> {
                 "-d" | "--data" | "--data-raw" | "--data-binary" | "--data-ascii"
                 | "--data-urlencode" => {
                     let data = value()?;
-                    is_elsewhere |= option == "--data-urlencode"
-                        || (option != "--data-raw" && data.starts_with('@'));
-                    body = Some(
-                        body.map_or_else(|| data.clone(), |before| format!("{before}&{data}")),
-                    );
+                    let data = match option.as_str() {
+                        "--data-raw" => Some(data),
+                        "--data-urlencode" => url_encode(&data),
+                        _ => Some(data).filter(|data| !data.starts_with('@')),
+                    };
+                    is_elsewhere |= data.is_none();
+                    let data = data.unwrap_or_default();
+                    body = Some(match body {
+                        None => data,
+                        Some(before) => format!("{before}&{data}"),
+                    });
                     media_type.get_or_insert("application/x-www-form-urlencoded");
                 }
                 "--json" => {
@@ -116,10 +122,9 @@ pub(crate) fn parse(line: &str) -> Result<ParsedRequest, Failure> {
     }
     if let Some(data) = body.as_ref().filter(|_| is_get) {
         if is_elsewhere {
-            return Err(Failure::new(
-                "the query of the curl line is in a file, or encoded by curl",
-            )
-            .help("write it in the URL"));
+            return Err(
+                Failure::new("the query of the curl line is in a file").help("write it in the URL")
+            );
         }
         let url = written.url.split('#').next().unwrap_or_default();
         let mark = if url.contains('?') { '&' } else { '?' };
@@ -133,6 +138,27 @@ pub(crate) fn parse(line: &str) -> Result<ParsedRequest, Failure> {
     written.body = body;
     written.method = method.unwrap_or_else(|| if has_body { "POST" } else { "GET" }.to_owned());
     Ok(written)
+}
+
+/// What curl sends for a value of `--data-urlencode`: `content`, `=content` or `name=content`, of which it
+/// does not encode the name. `None` if the content is in a file.
+fn url_encode(value: &str) -> Option<String> {
+    let (name, content) = match value.split_once('=') {
+        None if value.contains('@') => return None,
+        None => ("", value),
+        Some(parts) => parts,
+    };
+    let mut encoded = if name.is_empty() { String::new() } else { format!("{name}=") };
+    for byte in content.bytes() {
+        match byte {
+            b' ' => encoded.push('+'),
+            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'.' | b'_' | b'~' => {
+                encoded.push(char::from(byte));
+            }
+            _ => encoded += &format!("%{byte:02X}"),
+        }
+    }
+    Some(encoded)
 }
 
 /// The options of a word, each with the value that is in the same word. Letters without a value can
@@ -215,7 +241,9 @@ mod tests {
             ("--json '{\"a\":' --json '1}'", Some("{\"a\":1}")),
             ("--data-raw @a", Some("@a")),
             ("-d @a", None),
-            ("--data-urlencode 'a=b c'", None),
+            ("--data-urlencode 'a=b c' -d d=1 --data-urlencode é", Some("a=b+c&d=1&%C3%A9")),
+            ("--data-urlencode a@b", None),
+            ("--data-urlencode a=1 -d @b", None),
             ("-F a=b", None),
             ("-G -d a=1", None),
             ("-X POST", None),
@@ -234,6 +262,15 @@ mod tests {
             ("curl --get 'https://a.example/x?c=3' -d a=1", "https://a.example/x?c=3&a=1"),
             ("curl -G 'https://a.example/x#y?z' -d a=1", "https://a.example/x?a=1"),
             ("curl -G https://a.example/x", "https://a.example/x"),
+            (
+                "curl -G https://a.example/x --data-urlencode 'a[]=b c&d%' -d e=1",
+                "https://a.example/x?a[]=b+c%26d%25&e=1",
+            ),
+            (
+                "curl -G https://a.example/x --data-urlencode '=a@b-._~*' --data-urlencode 'é/'",
+                "https://a.example/x?a%40b-._~%2A&%C3%A9%2F",
+            ),
+            ("curl -G https://a.example/x --data-urlencode a@b=@c", "https://a.example/x?a@b=%40c"),
         ] {
             assert_eq!(fields(line).1, url, "{line}");
         }
@@ -250,9 +287,10 @@ mod tests {
             ("curl $'\\x", "a quote of the curl line is not closed"),
             ("curl $'\\xff'", "the curl line has bytes that are not UTF-8"),
             ("curl -s", "the curl line has no URL"),
+            ("curl -G -d @a https://a.example", "the query of the curl line is in a file"),
             (
-                "curl -G -d @a https://a.example",
-                "the query of the curl line is in a file, or encoded by curl",
+                "curl -G --data-urlencode a@b https://a.example",
+                "the query of the curl line is in a file",
             ),
             ("curl https://a.example -H origin", "`origin` is not a header"),
             ("curl https://a.example -sH", "`-H` of the curl line has no value"),
