@@ -76,7 +76,7 @@ pub struct PathMethod {
 impl PathMethod {
     /// Whether each of these values that has an encoded slash belongs to a parameter that takes
     /// them.
-    pub fn takes_slashes<'v>(&self, values: impl Iterator<Item = &'v str>) -> bool {
+    fn takes_slashes<'v>(&self, values: impl Iterator<Item = &'v str>) -> bool {
         values.enumerate().all(|(index, value)| {
             self.takes_slashes & (1 << index) != 0
                 || !(value.contains("%2F") || value.contains("%5C"))
@@ -110,11 +110,6 @@ impl Path {
     /// Its index among the paths of the app.
     pub fn index(&self) -> usize {
         self.index
-    }
-
-    /// Whether its last parameter is the rest of the path.
-    pub(crate) fn has_rest(&self) -> bool {
-        self.has_rest
     }
 
     /// The values of its parameters in a path that it matches.
@@ -231,9 +226,21 @@ impl Router {
         Some((found, found.values(path)))
     }
 
+    /// Whether the route that serves a path takes the encoded slashes in it. `found` and `values` are what
+    /// [`find`](Self::find) returns for the path.
+    pub fn takes_slashes(
+        &self,
+        path: &str,
+        (found, values): (&Path, Values),
+        served: &PathMethod,
+    ) -> bool {
+        served.takes_slashes(values.iter(path))
+            && !(found.has_rest && self.hides_other(path, served))
+    }
+
     /// Whether a path matches another route once its encoded slashes are decoded: a service that
     /// decodes them would confuse the two routes.
-    pub fn hides_other(&self, path: &str, served: &PathMethod) -> bool {
+    fn hides_other(&self, path: &str, served: &PathMethod) -> bool {
         let decoded = path.replace("%2F", "/").replace("%5C", "/");
         let segments = decoded.split('/').filter(|segment| !segment.is_empty());
         let mut decoded_path: String = segments.flat_map(|segment| ["/", segment]).collect();

@@ -6,7 +6,7 @@ use std::{
     fmt, ptr,
 };
 
-use policy_core::path::{PathTemplate, Segment};
+use policy_core::path::PathTemplate;
 
 use crate::{
     Manifest,
@@ -74,7 +74,8 @@ impl fmt::Display for Change {
 /// Rules of objects are compared separately, and a route by the rules of its objects.
 ///
 /// A path that only one of them lists is compared with the route that serves it in the other: a
-/// mount around it, the fallback, or nothing.
+/// mount around it, the fallback, or nothing. So are its spellings with an encoded slash, which it hides from
+/// a rest that takes them.
 ///
 /// # Errors
 ///
@@ -124,12 +125,14 @@ pub(super) fn between([old, new]: [&Manifest; 2], engines: [&Engine; 2]) -> Vec<
         let mut compared: BTreeMap<_, Vec<Change>> = BTreeMap::new();
         for method in subject.methods() {
             let routes = engines.map(|engine| engine.serving(method, &subject.example));
-            let of_routes = compared.entry(routes.map(|it| it.map(ptr::from_ref)));
+            let slashes = subject.slashes(method, engines);
+            let of_routes = compared.entry((routes.map(|it| it.map(ptr::from_ref)), slashes));
             let of_routes = of_routes.or_insert_with(|| {
                 let [before, after] = routes;
                 route_changes(
                     before.map(|route| Side { manifest: old, route }),
                     after.map(|route| Side { manifest: new, route }),
+                    slashes,
                 )
             });
             for mut change in of_routes.iter().cloned() {
@@ -195,8 +198,12 @@ pub(super) fn renamed(old: &Manifest, new: &Manifest) -> Vec<Change> {
     renamed.collect()
 }
 
-/// The changes of the route that serves one method of a path.
-fn route_changes(old: Option<Side<'_>>, new: Option<Side<'_>>) -> Vec<Change> {
+/// The changes of the route that serves one method of a path, and of the encoded slashes that it takes.
+fn route_changes(
+    old: Option<Side<'_>>,
+    new: Option<Side<'_>>,
+    slashes: Option<Direction>,
+) -> Vec<Change> {
     let (old, new) = match (old, new) {
         (None, None) => return Vec::new(),
         (None, Some(new)) => return vec![change("route", came(new.route), came_words(new.route))],
@@ -218,8 +225,6 @@ fn route_changes(old: Option<Side<'_>>, new: Option<Side<'_>>) -> Vec<Change> {
         };
         note("route", Some((direction, words)));
     }
-    let [had, has] = [before, after].map(slashes);
-    let slashes = Direction::from_effects(gains_slashes(&had, &has), gains_slashes(&has, &had));
     note("route", slashes.map(|direction| (direction, "encoded slashes".to_owned())));
     note("route", sets(&set(&before.targets), &set(&after.targets)));
     note("target", before.target.change(&after.target));
@@ -229,28 +234,6 @@ fn route_changes(old: Option<Side<'_>>, new: Option<Side<'_>>) -> Vec<Change> {
         note(facet.name, (facet.change)(old, new));
     }
     found
-}
-
-/// Whether paths that both routes serve may have an encoded slash that only the second one takes, by the
-/// [`slashes`] of each.
-fn gains_slashes(less: &[Option<bool>], more: &[Option<bool>]) -> bool {
-    let at =
-        |list: &[Option<bool>], index: usize| list.get(index).or(list.last()).copied().flatten();
-    (0..less.len().max(more.len()))
-        .any(|index| at(less, index) == Some(false) && at(more, index) == Some(true))
-}
-
-/// Whether each segment of a route takes encoded slashes; `None` for fixed text. The last one also stands
-/// for those behind it, which only a rest has.
-fn slashes(route: &ManifestRoute) -> Vec<Option<bool>> {
-    match PathTemplate::parse(&route.template()) {
-        Ok(path) => {
-            let parameters = path.segments().map(Segment::parameter);
-            parameters.map(|it| it.map(|parameter| parameter.takes_slashes)).collect()
-        }
-        // The fallback takes none.
-        Err(_) => vec![Some(false)],
-    }
 }
 
 fn change(facet: &'static str, direction: Direction, words: impl Into<String>) -> Change {
@@ -283,7 +266,7 @@ fn subjects([old, new]: [&Manifest; 2]) -> (Vec<Subject>, bool) {
     let example_paths = ExamplePaths::new(old.routes.iter().chain(&new.routes));
     let mut subjects: BTreeMap<String, Subject> = BTreeMap::new();
     for route in old.routes.iter().chain(&new.routes) {
-        let new_subject = || Subject::new(&route.path, example_paths.path_of(&route.template()));
+        let new_subject = || Subject::new(&route.path, &route.template(), &example_paths);
         let subject = subjects.entry(form(route)).or_insert_with(new_subject);
         subject.methods.extend(route.methods.clone());
     }
@@ -305,7 +288,7 @@ fn subjects([old, new]: [&Manifest; 2]) -> (Vec<Subject>, bool) {
     let hidden = hidden(&forms);
     let is_complete = hidden.is_some();
     for (form, methods) in hidden.into_iter().flatten() {
-        let new_subject = || Subject::new(&form, example_paths.path_of(&form));
+        let new_subject = || Subject::new(&form, &form, &example_paths);
         subjects.entry(form.clone()).or_insert_with(new_subject).methods.extend(methods);
     }
     (subjects.into_values().collect(), is_complete)
@@ -349,12 +332,30 @@ struct Subject {
     path: String,
     /// A path that it matches.
     example: String,
+    /// Its spellings with an encoded slash, and those of longer paths.
+    coded: Vec<String>,
     methods: BTreeSet<String>,
 }
 
 impl Subject {
-    fn new(path: &str, example: String) -> Self {
-        Self { path: path.to_owned(), example, methods: BTreeSet::new() }
+    fn new(path: &str, template: &str, example_paths: &ExamplePaths) -> Self {
+        let example = example_paths.path_of(template);
+        let (mut coded, longer) = example_paths.with_slashes(&example);
+        coded.extend(longer);
+        Self { path: path.to_owned(), example, coded, methods: BTreeSet::new() }
+    }
+
+    /// The effect on encoded slashes, which one app refuses and the route of the path takes in the other.
+    fn slashes(&self, method: &str, [old, new]: [&Engine; 2]) -> Option<Direction> {
+        let gains = |less: &Engine, more: &Engine| {
+            let route = |path: &str| more.serving(method, path).map(ptr::from_ref);
+            self.coded.iter().any(|coded| {
+                less.takes_slashes(method, coded) == Some(false)
+                    && more.takes_slashes(method, coded) == Some(true)
+                    && route(coded) == route(&self.example)
+            })
+        };
+        Direction::from_effects(gains(old, new), gains(new, old))
     }
 
     /// Its methods; an empty one if every method is served alike.

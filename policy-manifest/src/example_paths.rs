@@ -22,14 +22,19 @@ pub struct ExamplePaths {
     value: String,
     /// The number of segments of the longest path.
     depth: usize,
+    /// Whether some parameter takes encoded slashes.
+    take_slashes: bool,
 }
 
 impl ExamplePaths {
     /// For the routes of one app, or of all apps that get the same requests.
     pub fn new<'r>(routes: impl IntoIterator<Item = &'r ManifestRoute, IntoIter: Clone>) -> Self {
-        let paths = routes.into_iter().map(|route| route.path.as_str());
+        let routes = routes.into_iter();
+        let take_slashes =
+            routes.clone().any(|route| route.takes_slashes || route.path.contains(":slashes}"));
+        let paths = routes.map(|route| route.path.as_str());
         let depth = paths.clone().map(|path| path.matches('/').count()).max().unwrap_or_default();
-        Self { value: number_in_no_path(&paths), depth }
+        Self { value: number_in_no_path(&paths), depth, take_slashes }
     }
 
     /// A path that the route serves: the template of a handler with values for its parameters, or the
@@ -73,6 +78,23 @@ impl ExamplePaths {
             Segment::Rest(_) => rest.to_owned(),
             Segment::Fixed(_) | Segment::Parameter(_) => self.value.clone(),
         })
+    }
+
+    /// The spellings of a path with one encoded slash: those that decode to the path, and those that decode to
+    /// a path of one segment more. None if no parameter of the routes takes them.
+    pub(crate) fn with_slashes(&self, path: &str) -> (Vec<String>, Vec<String>) {
+        let (mut same, mut longer) = (Vec::new(), Vec::new());
+        let segments: Vec<&str> = path.split('/').collect();
+        for index in (1..segments.len()).filter(|_| self.take_slashes) {
+            let (before, behind) = segments.split_at(index);
+            if index > 1 {
+                same.push(format!("{}%2F{}", before.join("/"), behind.join("/")));
+            }
+            if let Some(segment) = behind.first().filter(|segment| !segment.is_empty()) {
+                longer.push(format!("{}/{segment}%2F{}", before.join("/"), behind.join("/")));
+            }
+        }
+        (same, longer)
     }
 
     /// A segment that no route names.

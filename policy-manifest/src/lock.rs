@@ -346,6 +346,25 @@ mod tests {
     }
 
     #[test]
+    fn a_removed_path_leaves_its_encoded_slashes_to_a_rest_that_takes_them() {
+        let rest = || handler("/g/{*rest:slashes}", Auth::Public);
+        for hiding in ["/g/x/y", "/g/x/", "/g/x/{a}", "/g/x/{a:slashes}"] {
+            let [closed, open] =
+                [routes([rest(), handler(hiding, Auth::Public)]), routes([rest()])];
+            let lock = Lock::new(closed.clone());
+            let update = lock.update(&open).unwrap();
+            let opened: Vec<_> = update.to_accept.iter().map(|(it, _)| it.to_string()).collect();
+            assert_eq!(opened, [format!("opens: GET {hiding}: route: encoded slashes")]);
+            let lock = Lock { accepted: vec![signed(&update.to_accept[0].1)], ..lock };
+            assert!(lock.update(&open).unwrap().to_accept.is_empty(), "{hiding}");
+            assert!(Lock::new(open).update(&closed).unwrap().to_accept.is_empty(), "{hiding}");
+        }
+        // Nothing was hidden: no spelling of a path of one segment is below `/g/`.
+        let [closed, open] = [routes([rest(), handler("/g/x", Auth::Public)]), routes([rest()])];
+        assert_eq!(Lock::new(closed).update(&open).unwrap().changes, []);
+    }
+
+    #[test]
     fn a_rule_of_an_object_is_accepted_by_its_name() {
         let app = |edit: &str| {
             let mut manifest = app(staff());

@@ -71,10 +71,7 @@ pub(super) fn find<'a, A: GatedApp<'a>>(
             ControlFlow::Break(not_served(app, request, router, path))
         }
         Some((served, route)) => {
-            let takes_slashes = || {
-                served.takes_slashes(values.iter(head.path))
-                    && !(path.has_rest() && router.hides_other(head.path, served))
-            };
+            let takes_slashes = || router.takes_slashes(head.path, (path, values), served);
             if request.path == Ok(true) && !takes_slashes() {
                 let grant = request.grant(&route);
                 return ControlFlow::Break(RequestEnd::from_refusal(

@@ -2,23 +2,26 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::finding::{Axis, PathMethods};
+use super::{
+    finding::{Axis, PathMethods},
+    side::plain_template,
+};
 use crate::{Change, facets};
 
 /// The changes between two apps, by their paths, and which of them cause findings.
 pub(super) struct Causes<'a> {
     changes: &'a [Change],
-    /// The indices of the changes of each path.
-    of_path: BTreeMap<&'a str, Vec<usize>>,
+    /// The indices of the changes of each path, by its [`plain_template`].
+    of_path: BTreeMap<String, Vec<usize>>,
     explained: BTreeSet<usize>,
 }
 
 impl<'a> Causes<'a> {
     /// If `is_same_app`, no fact of the app that changes decides about a request.
     pub(super) fn new(changes: &'a [Change], is_same_app: bool) -> Self {
-        let mut of_path: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        let mut of_path: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (index, change) in changes.iter().enumerate() {
-            of_path.entry(&change.path).or_default().push(index);
+            of_path.entry(plain_template(&change.path)).or_default().push(index);
         }
         if is_same_app {
             of_path.remove("app");
@@ -57,7 +60,8 @@ impl<'a> Causes<'a> {
     /// The changes at a place by which access can differ.
     fn at(&self, place: &PathMethods) -> Vec<usize> {
         let paths = [Some(&place.path), place.before.as_ref(), place.after.as_ref()];
-        let of_paths = paths.into_iter().flatten().filter_map(|path| self.of_path.get(&**path));
+        let paths = paths.into_iter().flatten().map(|path| plain_template(path));
+        let of_paths = paths.filter_map(|path| self.of_path.get(&path));
         let is_here = |index: &usize| {
             self.changes.get(*index).is_some_and(|change| {
                 let is_method = change.methods.is_empty()
@@ -75,5 +79,38 @@ impl<'a> Causes<'a> {
         let changes = self.changes.iter().enumerate();
         let unexplained = changes.filter(|(index, _)| !self.explained.contains(index));
         unexplained.map(|(_, change)| change.clone()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Direction;
+
+    #[test]
+    fn a_fact_is_a_cause_elsewhere_if_facts_decide() {
+        let fact = Change {
+            path: "app".to_owned(),
+            methods: Vec::new(),
+            facet: "sessions",
+            direction: Direction::Opens,
+            words: String::new(),
+            gained: None,
+        };
+        let place = PathMethods {
+            path: "/a".to_owned(),
+            methods: vec!["GET".to_owned()],
+            every_other_method: false,
+            encoded_slash: false,
+            before: None,
+            after: None,
+        };
+        let (changes, places) = ([fact], [place]);
+        for (is_same_app, count) in [(true, 0), (false, 1)] {
+            let mut causes = Causes::new(&changes, is_same_app);
+            let found = causes.find(Axis::Widened, &places, &BTreeSet::new());
+            assert_eq!(found.len(), count, "{is_same_app}");
+            assert_eq!(causes.unexplained().len(), 1 - count, "{is_same_app}");
+        }
     }
 }

@@ -61,7 +61,7 @@ pub struct PathMethods {
     pub methods: Vec<String>,
     /// Also every method that neither app names.
     pub every_other_method: bool,
-    /// Only paths in which a parameter has an encoded slash.
+    /// Only spellings of the path that have an encoded slash.
     pub encoded_slash: bool,
     /// The path of the route that serves it before, if one does.
     pub before: Option<String>,

@@ -148,42 +148,25 @@ impl Regions<'_> {
     /// Adds the paths with encoded slashes that a parameter takes, unless they would hide another
     /// path.
     fn add_slashes(&mut self) {
-        let takes = |side: &Side| {
-            let routes = side.manifest.routes.iter();
-            routes.clone().any(|route| route.takes_slashes || route.path.contains(":slashes"))
-        };
-        if !takes(self.sides.0) && !takes(self.sides.1) {
-            return;
-        }
         let plain: Vec<Region> = self.found.values().flatten().cloned().collect();
         for region in &plain {
-            let segments: Vec<&str> = region.path.split('/').collect();
-            for index in 1..segments.len() {
-                let coded = |text: String| {
-                    let mut coded: Vec<&str> = segments.clone();
-                    if let Some(segment) = coded.get_mut(index) {
-                        *segment = &text;
-                    }
-                    coded.join("/")
-                };
-                let Some(segment) = segments.get(index).filter(|text| !text.is_empty()) else {
+            let (same, longer) = self.example_paths.with_slashes(&region.path);
+            for path in longer {
+                if self.numbers(&path) == region.found {
+                    self.add_path(path, &region.template, true);
+                }
+            }
+            // They decode to a path that may be the path of another route.
+            for path in same {
+                let found = self.numbers(&path);
+                let Some(around) = self.found.get(&found).and_then(|known| known.first()) else {
                     continue;
                 };
-                let longer = coded(format!("{segment}%2F{segment}"));
-                if self.numbers(&longer) == region.found {
-                    self.add_path(longer, &region.template, true);
-                }
-                // A path that decodes to the path of another route.
-                let (before, after) = segments.split_at(index);
-                if index > 1 {
-                    let joined = format!("{}%2F{}", before.join("/"), after.join("/"));
-                    if let Some(around) =
-                        self.found.get(&self.numbers(&joined)).and_then(|known| known.first())
-                    {
-                        let template = around.template.clone();
-                        self.add_path(joined, &template, true);
-                    }
-                }
+                // If one app alone has the other route, these are spellings of its path.
+                let is_path_of_one = (found.0 == region.found.0) != (found.1 == region.found.1);
+                let template = if is_path_of_one { &region.template } else { &around.template };
+                let template = template.clone();
+                self.add_path(path, &template, true);
             }
         }
     }

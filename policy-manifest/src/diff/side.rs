@@ -49,7 +49,7 @@ impl Side {
         for route in &manifest.routes {
             for text in route.templates() {
                 if let Ok(template) = PathTemplate::parse(&text) {
-                    of_form.insert(engine.form(&template), text.replace(":slashes}", "}"));
+                    of_form.insert(engine.form(&template), plain_template(&text));
                 }
             }
         }
@@ -98,6 +98,11 @@ fn may_log_in(route: &ManifestRoute) -> bool {
             requirement.optional && (requirement.session || takes_session)
         }
     }
+}
+
+/// A template without what its parameters take, as findings name it.
+pub(super) fn plain_template(text: &str) -> String {
+    text.replace(":slashes}", "}")
 }
 
 /// A cookie name that no app uses. The empty name would match `=value`.

@@ -302,10 +302,16 @@ fn a_fact_that_decides_nothing_is_no_cause() {
         manifest
     };
     let rest = "/g/{*rest:slashes}";
-    let found = diff(&of(&[rest, "/g/x/y"], Some(900)), &of(&[rest], None)).unwrap();
-    let [finding] = found.findings.as_slice() else { panic!("{:?}", found.findings) };
-    assert_eq!((finding.axis, finding.changes.len()), (Axis::Widened, 0));
-    assert_eq!(found.changes.len(), 1, "{:?}", found.changes);
+    for (hiding, shown) in [("/g/x/y", "/g/x/y"), ("/g/x/{a:slashes}", "/g/x/{a}")] {
+        let found = diff(&of(&[rest, hiding], Some(900)), &of(&[rest], None)).unwrap();
+        let [finding] = found.findings.as_slice() else { panic!("{:?}", found.findings) };
+        assert_eq!(finding.axis, Axis::Widened);
+        let places: Vec<_> = finding.places.iter().map(PathMethods::words).collect();
+        assert_eq!(places, [format!("GET,HEAD {shown} with an encoded slash")]);
+        let causes: Vec<_> = finding.changes.iter().map(ToString::to_string).collect();
+        assert_eq!(causes, [format!("opens: GET {hiding}: route: encoded slashes")]);
+        assert_eq!(found.changes.len(), 1, "{:?}", found.changes);
+    }
 }
 
 #[test]

@@ -347,6 +347,16 @@ impl Engine {
         is_served.then_some(route)
     }
 
+    /// Whether the route that serves a method of a path takes the encoded slashes in it; `None` if there is
+    /// none.
+    pub(super) fn takes_slashes(&self, method: &str, path: &str) -> Option<bool> {
+        self.serving(method, path)?;
+        // A fallback takes none.
+        let Some(found) = self.router.find(path) else { return Some(false) };
+        let served = found.0.route_for_name(method.as_bytes())?;
+        Some(self.router.takes_slashes(path, found, served))
+    }
+
     /// The policy of a route that a decision names.
     pub fn route(&self, decision: &Decision) -> Option<&ManifestRoute> {
         self.routes.get(decision.route?).map(|compiled| &compiled.route)
