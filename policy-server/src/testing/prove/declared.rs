@@ -13,8 +13,8 @@ use policy_core::{
     route::Level,
 };
 use policy_manifest::{
-    AppFacts, Auth, Csrf, ExamplePaths, Manifest, ManifestRoute, Outcomes, RouteKind,
-    RouteRequirement, SourceLine, Sources, TargetFacts, engine::Engine,
+    AppFacts, Csrf, ExamplePaths, Manifest, ManifestRoute, Outcomes, RouteKind, RouteRequirement,
+    SourceLine, Sources, TargetFacts, engine::Engine,
 };
 
 use super::sharing::Sharing;
