@@ -120,7 +120,7 @@ impl Tunnel {
     }
 
     /// The maximum number of concurrent tunnels; 256. Further ones get 503. Each holds two sockets and
-    /// 64 KiB.
+    /// 64 KiB, and up to nine sockets while it connects.
     pub fn max_tunnels(mut self, tunnels: u32) -> Self {
         self.max_tunnels = tunnels;
         self

@@ -13,6 +13,9 @@ use super::timers;
 /// How long an attempt is the only one before the next address is tried, too (RFC 8305 5).
 const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 
+/// How many attempts there may be at once: whoever answers for a name may list thousands of addresses.
+const MAX_ATTEMPTS: usize = 8;
+
 /// Connects to the first address of a host that accepts; see [`connect_to_any`].
 pub(crate) async fn connect_to_host(
     host: &str,
@@ -26,8 +29,8 @@ pub(crate) async fn connect_to_host(
 /// Connects to the first of these addresses that accepts. `patience` is how long the caller waits,
 /// after which it drops the future.
 ///
-/// The addresses are tried in their order, each beside those that have not responded yet: one that
-/// drops packets would otherwise use up the time for the others (RFC 8305 5).
+/// The addresses are tried in their order, each beside those that have not responded yet, of which
+/// there are few: one that drops packets would otherwise use up the time for the others (RFC 8305 5).
 ///
 /// # Errors
 ///
@@ -44,8 +47,8 @@ pub(crate) async fn connect_to_any(
             attempts.spawn(TcpStream::connect(*address));
             untried = others;
         }
-        let next =
-            async { if untried.is_empty() { pending().await } else { timers::sleep(delay).await } };
+        let may_add = !untried.is_empty() && attempts.len() < MAX_ATTEMPTS;
+        let next = async { if may_add { timers::sleep(delay).await } else { pending().await } };
         select! {
             attempt = attempts.join_next() => match attempt {
                 Some(Ok(Ok(stream))) => return Ok(stream),
@@ -102,6 +105,20 @@ mod tests {
         assert!(reaches(live, &[silent, live]).await);
         assert!(reaches(live, &[silent, silent, live]).await);
         assert!(reaches(live, &[live, silent]).await);
+    }
+
+    #[tokio::test]
+    async fn few_attempts_wait_at_once() {
+        let (silent, _queue) = silent_address().await;
+        let listener = TcpListener::bind(LOOPBACK).await.unwrap();
+        let live = listener.local_addr().unwrap();
+        let behind = async |count: usize, wait| {
+            let mut addresses = vec![silent; count];
+            addresses.push(live);
+            timeout(wait, connect_to_any(&addresses, Duration::from_millis(9))).await
+        };
+        assert!(behind(MAX_ATTEMPTS - 1, LONG).await.expect("an end").is_ok());
+        assert!(behind(MAX_ATTEMPTS, Duration::from_millis(300)).await.is_err());
     }
 
     #[tokio::test]
