@@ -80,18 +80,21 @@ impl ExamplePaths {
         })
     }
 
-    /// The spellings of a path with one encoded slash: those that decode to the path, and those that decode to
-    /// a path of one segment more. None if no parameter of the routes takes them.
+    /// The spellings of a path with one encoded slash: those that decode to the path, if empty segments are left
+    /// out, and those that decode to a path of one segment more. None if no parameter of the routes takes them.
     pub(crate) fn with_slashes(&self, path: &str) -> (Vec<String>, Vec<String>) {
         let (mut same, mut longer) = (Vec::new(), Vec::new());
         let segments: Vec<&str> = path.split('/').collect();
         for index in (1..segments.len()).filter(|_| self.take_slashes) {
             let (before, behind) = segments.split_at(index);
+            let segment = behind.first().filter(|segment| !segment.is_empty());
+            let [before, behind] = [before, behind].map(|part| part.join("/"));
+            same.push(format!("{before}/%2F{behind}"));
             if index > 1 {
-                same.push(format!("{}%2F{}", before.join("/"), behind.join("/")));
+                same.push(format!("{before}%2F{behind}"));
             }
-            if let Some(segment) = behind.first().filter(|segment| !segment.is_empty()) {
-                longer.push(format!("{}/{segment}%2F{}", before.join("/"), behind.join("/")));
+            if let Some(segment) = segment {
+                longer.push(format!("{before}/{segment}%2F{behind}"));
             }
         }
         (same, longer)

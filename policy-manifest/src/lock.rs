@@ -348,7 +348,7 @@ mod tests {
     #[test]
     fn a_removed_path_leaves_its_encoded_slashes_to_a_rest_that_takes_them() {
         let rest = || handler("/g/{*rest:slashes}", Auth::Public);
-        for hiding in ["/g/x/y", "/g/x/", "/g/x/{a}", "/g/x/{a:slashes}"] {
+        for hiding in ["/g/x", "/g/x/y", "/g/x/", "/g/x/{a}", "/g/x/{a:slashes}"] {
             let [closed, open] =
                 [routes([rest(), handler(hiding, Auth::Public)]), routes([rest()])];
             let lock = Lock::new(closed.clone());
@@ -359,8 +359,12 @@ mod tests {
             assert!(lock.update(&open).unwrap().to_accept.is_empty(), "{hiding}");
             assert!(Lock::new(open).update(&closed).unwrap().to_accept.is_empty(), "{hiding}");
         }
-        // Nothing was hidden: no spelling of a path of one segment is below `/g/`.
-        let [closed, open] = [routes([rest(), handler("/g/x", Auth::Public)]), routes([rest()])];
+        // A rest that takes none refuses them as before.
+        let others = ["/h/{*rest}", "/g/{*rest:slashes}"].map(|path| handler(path, Auth::Public));
+        let [closed, open] = [&["/h/x"][..], &[]].map(|paths| {
+            let hiding = paths.iter().map(|path| handler(path, Auth::Public));
+            routes(others.iter().cloned().chain(hiding))
+        });
         assert_eq!(Lock::new(closed).update(&open).unwrap().changes, []);
     }
 

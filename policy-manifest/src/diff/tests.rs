@@ -302,7 +302,9 @@ fn a_fact_that_decides_nothing_is_no_cause() {
         manifest
     };
     let rest = "/g/{*rest:slashes}";
-    for (hiding, shown) in [("/g/x/y", "/g/x/y"), ("/g/x/{a:slashes}", "/g/x/{a}")] {
+    for (hiding, shown) in
+        [("/g/x", "/g/x"), ("/g/x/y", "/g/x/y"), ("/g/x/{a:slashes}", "/g/x/{a}")]
+    {
         let found = diff(&of(&[rest, hiding], Some(900)), &of(&[rest], None)).unwrap();
         let [finding] = found.findings.as_slice() else { panic!("{:?}", found.findings) };
         assert_eq!(finding.axis, Axis::Widened);
