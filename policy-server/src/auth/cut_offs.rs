@@ -33,16 +33,16 @@ pub(crate) struct KnownCutOffs {
 pub(crate) struct CutOffs {
     sessions: Option<Arc<SessionService>>,
     tokens: Option<Arc<TokenService>>,
-    known_of_sessions: Mutex<Known>,
+    known_of_sessions: Mutex<StoreCutOffs>,
     /// Its users are in the form that revocations use.
-    known_of_tokens: Mutex<Known>,
+    known_of_tokens: Mutex<StoreCutOffs>,
     /// Endings that were begun and may not be complete.
     pending: Mutex<Vec<Ending>>,
 }
 
 /// The cut-offs of one store that a request knows: those from before it, and its own.
-#[derive(Debug)]
-struct Known {
+#[derive(Clone, Debug)]
+pub(crate) struct StoreCutOffs {
     /// All cut-offs up to this number, of any user.
     all: u64,
     /// The own cut-off of a user, where others came before it that are not known.
@@ -79,8 +79,8 @@ impl CutOffs {
         Self {
             sessions,
             tokens,
-            known_of_sessions: Mutex::new(Known::new(known.sessions)),
-            known_of_tokens: Mutex::new(Known::new(known.tokens)),
+            known_of_sessions: Mutex::new(StoreCutOffs::new(known.sessions)),
+            known_of_tokens: Mutex::new(StoreCutOffs::new(known.tokens)),
             pending: Mutex::default(),
         }
     }
@@ -95,6 +95,11 @@ impl CutOffs {
     /// this user, who is in the form that revocations use.
     pub(crate) fn token_cut_off(&self, user: &str) -> u64 {
         lock(&self.known_of_tokens).newest_for(Some(user))
+    }
+
+    /// The cut-offs of tokens that are known now, for a grant to a user who is not known yet.
+    pub(crate) fn token_cut_offs(&self) -> StoreCutOffs {
+        lock(&self.known_of_tokens).clone()
     }
 
     /// Ends credentials in every store, and returns how many sessions and refresh token families
@@ -226,13 +231,13 @@ impl Ending {
     }
 }
 
-impl Known {
+impl StoreCutOffs {
     fn new(all: u64) -> Self {
         Self { all, users: BTreeMap::new() }
     }
 
     /// The newest one that permits a grant to this user; for `None`, to every user.
-    fn newest_for(&self, user: Option<&str>) -> u64 {
+    pub(crate) fn newest_for(&self, user: Option<&str>) -> u64 {
         let own = user.and_then(|user| self.users.get(user));
         own.copied().unwrap_or_default().max(self.all)
     }
@@ -275,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_request_knows_its_own_cut_off_unless_another_came_before() {
-        let mut known = Known::new(4);
+        let mut known = StoreCutOffs::new(4);
         known.add(Some("ada"), 3, 6);
         assert_eq!(known.newest_for(Some("ada")), 6);
         known.add(Some("ada"), 7, 8);
@@ -288,10 +293,10 @@ mod tests {
 
     #[test]
     fn a_cut_off_of_one_user_hides_none_of_another() {
-        let mut known = Known::new(4);
+        let mut known = StoreCutOffs::new(4);
         known.add(Some("ada"), 3, 6);
         assert_eq!(known.newest_for(Some("bob")), 4, "5 may be of bob");
-        let mut known = Known::new(4);
+        let mut known = StoreCutOffs::new(4);
         known.add(Some("ada"), 3, 5);
         assert_eq!(known.newest_for(Some("bob")), 5, "no other was made");
         known.add(None, 5, 6);

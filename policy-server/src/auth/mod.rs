@@ -35,7 +35,7 @@ use tokio::sync::watch;
 
 pub(crate) use challenge::Denial;
 pub use credential_error::CredentialError;
-pub(crate) use cut_offs::{CutOffs, Ending, KnownCutOffs};
+pub(crate) use cut_offs::{CutOffs, Ending, KnownCutOffs, StoreCutOffs};
 #[cfg(feature = "manifest")]
 pub(crate) use findings::SessionFinding;
 pub(crate) use last_credential::LastCredential;

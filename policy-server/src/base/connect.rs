@@ -13,7 +13,7 @@ use super::timers;
 /// How long an attempt is the only one before the next address is tried, too (RFC 8305 5).
 const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 
-/// How many attempts there may be at once: whoever answers for a name may list thousands of addresses.
+/// How many attempts run at once: the owner of a name may list thousands of addresses.
 const MAX_ATTEMPTS: usize = 8;
 
 /// Connects to the first address of a host that accepts; see [`connect_to_any`].

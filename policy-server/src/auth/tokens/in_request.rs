@@ -177,7 +177,9 @@ impl Tokens {
     /// 401 for an invalid token, whatever the reason; 409 as [`issue`](Self::issue); 503 while the
     /// store is unavailable, and the token stays valid.
     pub async fn refresh(&self, refresh_token: &str) -> Result<IssuedTokens, CredentialError> {
-        self.service.refresh(refresh_token, &self.cut_offs).await
+        // Read first: what the request cuts off while the store responds stays cut off.
+        let cut_offs = self.cut_offs.token_cut_offs();
+        self.service.refresh(refresh_token, &cut_offs).await
     }
 
     /// Ends the family of a refresh token and its access tokens. Returns whether it was live.

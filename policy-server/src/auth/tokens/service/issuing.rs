@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::{MAX_LEN, SIGNS_NONE, TokenService};
 use crate::{
     auth::{
-        CredentialError, CutOffs,
+        CredentialError, StoreCutOffs,
         tokens::{IssuedTokens, scoped},
     },
     base::{
@@ -165,7 +165,7 @@ impl TokenService {
     pub(in crate::auth::tokens) async fn refresh(
         &self,
         text: &str,
-        cut_offs: &CutOffs,
+        cut_offs: &StoreCutOffs,
     ) -> Result<IssuedTokens, CredentialError> {
         let key = self.refresh_key().await.map_err(CredentialError::token_store)?;
         let era = self.era.check().map_err(CredentialError::token_store)?;
@@ -205,7 +205,7 @@ impl TokenService {
         };
         self.era.is_still(era).map_err(CredentialError::token_store)?;
         let issued = self.issue_time(&family.identity.subject);
-        let cut_offs = cut_offs.token_cut_off(&scoped(None, &family.identity.subject));
+        let cut_offs = cut_offs.newest_for(Some(&scoped(None, &family.identity.subject)));
         self.issue_for(&family, issued, &valid, cut_offs)
     }
 

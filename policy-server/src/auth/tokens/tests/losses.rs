@@ -37,8 +37,13 @@ impl TokenStore for LosingStore {
         self.store.create_family(request)
     }
 
+    /// It responds after other tasks have run.
     fn refresh(&self, request: Refresh) -> StoreFuture<'_, RefreshOutcome> {
-        self.store.refresh(request)
+        StoreFuture::new(async move {
+            let outcome = self.store.refresh(request).await;
+            tokio::task::yield_now().await;
+            outcome
+        })
     }
 
     fn end_family(&self, token: TokenHash) -> StoreFuture<'_, Option<Family>> {
@@ -96,6 +101,18 @@ fn a_refresh_across_a_loss_is_refused() {
     wait(instance.service.sync()).unwrap();
     assert_eq!(wait(refresh).unwrap_err(), CredentialError::TokenStore);
     assert!(wait(tokens.refresh(&text)).is_ok(), "the client tries again");
+}
+
+#[test]
+fn a_refresh_does_not_outlast_a_cut_off_of_the_same_request() {
+    let instance = Instance::new(settings(), LosingStore::default(), &Clock::at(START));
+    wait(instance.service.open()).unwrap();
+    let tokens = instance.tokens();
+    let text = wait(tokens.login(ada())).unwrap().refresh_token.unwrap();
+    let mut refresh = pin!(tokens.refresh(&text));
+    assert!(refresh.as_mut().now_or_never().is_none(), "the store has not responded");
+    assert_eq!(wait(tokens.revoke_user("ada")).unwrap(), 1);
+    assert_eq!(wait(refresh).unwrap_err(), CredentialError::Ended);
 }
 
 /// One instance ended them, and the other has only read that.
