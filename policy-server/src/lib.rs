@@ -232,10 +232,10 @@ pub use axum_core::{
     response::{IntoResponse, Response},
 };
 pub use base::{
+    body::MessageBody,
     clock::{Clock, Random, RandomError},
     error::{Error, StartProblem},
     exit::Report,
-    message_body::MessageBody,
     problem::{Invalid, OrInternal, OrNotFound, Problem, Problems},
 };
 pub use client::trusted_proxies::TrustedProxies;

@@ -10,7 +10,6 @@ pub(crate) mod event;
 pub(crate) mod exit;
 pub(crate) mod kept_timer;
 pub(crate) mod log;
-pub(crate) mod message_body;
 pub(crate) mod observed_io;
 pub(crate) mod problem;
 #[cfg(feature = "gateway")]

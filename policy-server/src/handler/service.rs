@@ -21,7 +21,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::BoxFuture;
-use crate::base::{message_body::MessageBody, problem::Problem};
+use crate::base::{body::MessageBody, problem::Problem};
 
 /// A service that an app can hold, such as a `tower` service or an axum router.
 ///

@@ -41,7 +41,7 @@ use crate::gateway::tunnel;
 use crate::observe::metrics::ReceivedRequest;
 use crate::{
     auth::{Denial, LastCredential, RequestAuth, websocket_protocol},
-    base::{message_body::MessageBody, problem::Problem},
+    base::{body::MessageBody, problem::Problem},
     client::{Client, peer::Peer},
     handler::{BoxFuture, Call},
     observe::{observation::Observation, span},

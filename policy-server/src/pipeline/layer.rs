@@ -38,9 +38,8 @@ use tower_service::Service;
 use crate::{
     app::{cors_source::CorsSource, policy_layer::PolicyLayerBuilder},
     base::{
-        body::Excess,
+        body::{Excess, MessageBody},
         clock::Random,
-        message_body::MessageBody,
         problem::{Problem, end_connection},
     },
     handler::{

@@ -12,7 +12,7 @@ use tower_service::Service;
 
 use crate::{
     auth::sent_credentials::SentCredentials,
-    base::message_body::MessageBody,
+    base::body::MessageBody,
     client::{Client, peer::Peer},
     handler::{
         extract::PeerAddr,
