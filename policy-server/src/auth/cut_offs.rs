@@ -91,13 +91,7 @@ impl CutOffs {
         lock(&self.known_of_sessions).newest_for(user)
     }
 
-    /// The number of the newest cut-off of tokens that permits this request to grant something to
-    /// this user, who is in the form that revocations use.
-    pub(crate) fn token_cut_off(&self, user: &str) -> u64 {
-        lock(&self.known_of_tokens).newest_for(Some(user))
-    }
-
-    /// The cut-offs of tokens that are known now, for a grant to a user who is not known yet.
+    /// The cut-offs of tokens that are known now. Their users are in the form that revocations use.
     pub(crate) fn token_cut_offs(&self) -> StoreCutOffs {
         lock(&self.known_of_tokens).clone()
     }

@@ -311,7 +311,7 @@ impl Tokens {
     /// unavailable.
     pub async fn ticket(&self) -> Result<String, CredentialError> {
         let caller = self.caller.clone().ok_or(CredentialError::NoCaller)?;
-        let cut_offs = self.cut_offs.token_cut_off(&caller.user());
+        let cut_offs = self.cut_offs.token_cut_offs().newest_for(Some(&caller.user()));
         self.service.put_ticket(caller, cut_offs).await
     }
 
@@ -332,7 +332,7 @@ impl Tokens {
 
     /// The newest cut-off that permits a grant to this user of this app.
     fn known_cut_offs(&self, identity: &Identity) -> u64 {
-        self.cut_offs.token_cut_off(&scoped(None, &identity.subject))
+        self.cut_offs.token_cut_offs().newest_for(Some(&scoped(None, &identity.subject)))
     }
 
     /// The caller, if it is this user of this app.
