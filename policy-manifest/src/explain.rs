@@ -317,7 +317,7 @@ const BY_BROWSERS: &str =
      upgrade-insecure-requests user-agent via";
 
 /// Whether it is one range with a beginning, as media elements send it (Fetch, simple range header value).
-/// A server reads more: lists, white space (RFC 9110 14.1.1, erratum 7306) and units in any case.
+/// A server reads more: lists, white space (RFC 9110 14.1.2) and units in any case.
 fn is_simple_range(value: &HeaderValue) -> bool {
     let range = value.as_bytes().strip_prefix(b"bytes=").unwrap_or_default();
     range.first().is_some_and(u8::is_ascii_digit)

@@ -221,7 +221,7 @@ mod tests {
             ("bytes=2-4", Some("bytes=2-4")),
             ("bytes=-3", Some("bytes=-3")),
             ("Bytes= 2-", Some("bytes=2-")),
-            // RFC 9110 14.1.2, and erratum 7306 for its grammar.
+            // An example of RFC 9110 14.1.2 has this space.
             ("bytes= 0-999", Some("bytes=0-999")),
             ("bytes=-1,-1", Some("bytes=-1")),
             ("bytes=-0,-5", Some("bytes=-5")),

@@ -34,7 +34,7 @@ pub(crate) async fn connect_to_host(
 ///
 /// # Errors
 ///
-/// That of the last attempt that failed, once all have.
+/// The error of the last attempt, once all have failed.
 pub(crate) async fn connect_to_any(
     addresses: &[SocketAddr],
     patience: Duration,

@@ -20,7 +20,7 @@ const TICKET: &str = "ticket";
 
 impl Schemes {
     /// The alternatives of a route: credentials that are needed together are one object. A public
-    /// route has none. `challenge` is that of the app's own scheme.
+    /// route has none. `challenge` is what the app's own scheme sends in `WWW-Authenticate`.
     pub(super) fn requirements(
         &mut self,
         manifest: &Manifest,
