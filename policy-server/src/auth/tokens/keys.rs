@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -54,8 +54,9 @@ pub struct TokenKeys(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     ring: ArcSwap<KeyRing>,
-    /// Locked while the ring is changed.
-    changing: Mutex<()>,
+    /// Locked while the ring is changed: the ids of the keys that were retired, which a file may
+    /// still list.
+    retired: Mutex<Vec<Box<str>>>,
     /// The files of the keys that every user of the machine may read.
     readable: Vec<PathBuf>,
     file: Option<FollowedFile>,
@@ -91,7 +92,7 @@ impl Inner {
         });
         Ok(Self {
             ring: ArcSwap::from_pointee(KeyRing::new(ring.collect())?),
-            changing: Mutex::new(()),
+            retired: Mutex::default(),
             readable,
             file,
             is_of_development: false,
@@ -253,7 +254,9 @@ impl TokenKeys {
     /// No keys, two keys with the same id, an invalid id, or the id of a key in use for another key. The
     /// keys are then unchanged.
     pub fn replace(&self, keys: impl IntoKeys) -> Result<(), KeyError> {
-        self.change(keys.into_keys()?, &[])
+        let keys = keys.into_keys()?;
+        let _changing = self.lock_retired();
+        self.change(keys, &[])
     }
 
     /// [Replaces](Self::replace) the keys by those in a file, and [retires](Self::retire) those
@@ -268,14 +271,23 @@ impl TokenKeys {
         self.take(path, file.keys, &file.revoked)
     }
 
-    /// Replaces the keys by those of a file.
-    fn take(&self, path: &Path, keys: Vec<Key>, revoked: &[Box<str>]) -> Result<(), KeyFileError> {
+    /// Replaces the keys by those of a file, without those that were retired here: the file may be
+    /// read again although nobody has changed it, after a moment in which it could not be read.
+    fn take(
+        &self,
+        path: &Path,
+        mut keys: Vec<Key>,
+        revoked: &[Box<str>],
+    ) -> Result<(), KeyFileError> {
+        let retired = self.lock_retired();
+        keys.retain(|key| retired.iter().all(|id| **id != *key.id()));
         let changed = self.change(keys, revoked);
         changed.map_err(|error| KeyFileError::new(path, KeyFileReason::Keys(error)))
     }
 
     /// Removes a key immediately: its tokens are refused from now on, and if it was signing, the
-    /// next key signs without delay. Returns whether there was such a key.
+    /// next key signs without delay. Returns whether there was such a key. While the process runs, no
+    /// file that lists the key brings it back.
     ///
     /// For a compromised key use `Tokens::revoke_key`.
     ///
@@ -284,13 +296,14 @@ impl TokenKeys {
     /// The only key cannot be removed: [`replace`](Self::replace) it first. A key that is no longer
     /// listed does not count, since it ends soon.
     pub fn retire(&self, id: &str) -> Result<bool, KeyError> {
-        let _changing = self.0.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut retired = self.lock_retired();
         let entries: Vec<RingKey> = self.load().keys().cloned().collect();
         let known = entries.len();
         let left = without(entries, &[id.into()]);
         let is_known = left.len() < known;
         if is_known {
             self.store(left)?;
+            retired.push(id.into());
         }
         Ok(is_known)
     }
@@ -308,12 +321,16 @@ impl TokenKeys {
         let _ = self.0.timing.set(Timing { clock, longest });
     }
 
+    fn lock_retired(&self) -> MutexGuard<'_, Vec<Box<str>>> {
+        self.0.retired.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the ring, whose lock the caller has.
     fn change(&self, keys: Vec<Key>, revoked: &[Box<str>]) -> Result<(), KeyError> {
         if keys.is_empty() {
             // Removing it would leave no key that signs.
             return Err(KeyError::Empty);
         }
-        let _changing = self.0.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.now();
         let longest =
             self.0.timing.get().map_or(Duration::from_secs(3900), |timing| timing.longest);

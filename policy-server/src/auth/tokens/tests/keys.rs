@@ -212,6 +212,29 @@ fn keys_are_read_from_a_file_and_again() {
     assert_eq!(signer(&restarted), "one");
 }
 
+/// A file that could not be read for a moment is read again, too.
+#[test]
+fn a_file_brings_no_key_back_that_was_retired() {
+    let (_folder, file) = key_file(format!("one {ONE}\ntwo {TWO}\n"));
+    let keys = TokenKeys::read(&file).unwrap();
+    let (instance, clock) = app(&keys);
+    let token = instance.sign("J1", "ada", START, START + 3600);
+    assert_eq!(keys.retire("one"), Ok(true));
+    keys.reload(&file).unwrap();
+    assert_eq!(signer(&instance), "two");
+    fs::write(&file, format!("one {ONE}\nthree {TWO}\n")).unwrap();
+    keys.reload(&file).unwrap();
+    assert_eq!(instance.verify(&token), Err(TokenError::UnknownKey));
+    clock.advance(FIVE_MINUTES);
+    assert_eq!(signer(&instance), "three");
+    assert_eq!(instance.verify(&token), Err(TokenError::UnknownKey));
+    // A file that lists no other key leaves the keys as they are.
+    fs::write(&file, format!("one {ONE}\n")).unwrap();
+    let refused = keys.reload(&file).unwrap_err();
+    assert!(matches!(refused.reason(), KeyFileReason::Keys(KeyError::Empty)));
+    assert_eq!(signer(&instance), "three");
+}
+
 #[test]
 fn a_line_that_is_none_is_named_and_not_quoted() {
     let reload = |text: &[u8]| {
