@@ -186,8 +186,8 @@ impl Session {
         self.request.end(keys.into_iter().map(Into::into));
     }
 
-    /// A CSRF token, which a page of ours sends with unsafe requests; `None` without a session. The
-    /// response is not cached.
+    /// A CSRF token, which a page of ours sends with unsafe requests; `None` without a session, which
+    /// the first value begins. The response is not cached.
     ///
     /// # Errors
     ///

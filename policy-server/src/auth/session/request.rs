@@ -236,15 +236,16 @@ impl RequestSession {
     /// A CSRF token for the session that is current after the response; `None` without a session.
     pub(crate) fn csrf_token(&self) -> Result<Option<String>, CredentialError> {
         let draw = CredentialError::invalid;
-        let mut binding = self.record().map(|record| record.binding);
-        if let Some(mut work) = self.work_so_far() {
-            if work.effects.privilege_change().is_some() {
-                binding = Some(self.fresh_id(&mut work).map_err(draw)?.key().0);
-            } else if work.effects.ends() {
-                binding = None;
-            }
-        }
-        let Some(binding) = binding else { return Ok(None) };
+        let effects = self.work_so_far().map(|work| work.effects.clone()).unwrap_or_default();
+        let is_granted = effects.privilege_change().is_some();
+        // Values that are written without a session, or kept by a logout, begin one.
+        let has_values =
+            || !effects.changes().is_empty() && self.view().is_ok_and(|(data, _)| !data.is_empty());
+        let binding = match self.record().filter(|_| !effects.ends()) {
+            Some(record) if !is_granted => record.binding,
+            None if !is_granted && !has_values() => return Ok(None),
+            _ => self.fresh_id(&mut self.work()).map_err(draw)?.key().0,
+        };
         let nonce = self.service.random.draw().map_err(draw)?;
         self.is_token_rendered.store(true, Ordering::Relaxed);
         Ok(Some(self.service.csrf.token(&binding, nonce)))

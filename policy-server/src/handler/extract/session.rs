@@ -64,8 +64,9 @@ fn auth(parts: &Parts) -> Result<&RequestAuth, ContextRejection> {
 ///
 /// Unsafe requests with a session must carry it, as the header `x-csrf-token` or the form field
 /// `csrf_token`. Without a session there is no token, and none is needed: then only the origin of
-/// the request is checked. The response is not cached. As for [`Session`](crate::Session), a request
-/// that may not use the session is refused.
+/// the request is checked. A page whose handler begins a session asks
+/// [`Session::csrf_token`](crate::Session::csrf_token) after that. The response is not cached. As for
+/// [`Session`](crate::Session), a request that may not use the session is refused.
 ///
 /// ```
 /// use policy_server::prelude::*;

@@ -128,6 +128,29 @@ fn csrf_tokens_belong_to_the_session_after_the_response() {
     assert_eq!(request.csrf_token().unwrap(), None);
 }
 
+/// The forms of such a page are sent with the cookie of the new session.
+#[test]
+fn a_page_whose_values_begin_a_session_has_a_token_for_it() {
+    let world = default();
+    let ada = world.login(None, "ada");
+    for (id, ends) in [(None, false), (None, true), (Some(&*ada), true)] {
+        let request = world.request(id);
+        let current = session(&request);
+        current.set("cart", 1).unwrap();
+        if ends {
+            current.logout();
+            assert_eq!(current.csrf_token().unwrap(), None);
+            current.set("cart", 2).unwrap();
+            current.logout_keep(["cart"]);
+        }
+        let token = current.csrf_token().unwrap().unwrap();
+        let id = set_id(&commit(&request, 200).unwrap()).unwrap();
+        let binding = session_request(&world, &id).record().unwrap().binding;
+        let verdict = world.service.csrf.verify(&binding, token.as_bytes());
+        assert_eq!(verdict, TokenVerdict::Valid, "{ends}");
+    }
+}
+
 #[test]
 fn a_second_commit_finds_nothing_to_do() {
     let world = default();
