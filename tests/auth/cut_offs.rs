@@ -154,6 +154,15 @@ async fn leave(session: Session) {
     session.logout();
 }
 
+/// The same, with a value for the next page.
+#[post("/leave/message")]
+#[auth(public)]
+#[csrf(origin)]
+async fn leave_with_message(session: Session) -> Result<(), CredentialError> {
+    session.logout();
+    session.set("message", "bye")
+}
+
 #[get("/handle")]
 #[auth(session)]
 async fn handle(me: Principal) -> String {
@@ -163,8 +172,9 @@ async fn handle(me: Principal) -> String {
 fn all() -> Vec<Route<All>> {
     let slow = routes![slow_login, slow_tokens, slow_access, slow_elevate, slow_ticket];
     let fast = routes![slow_password, issue, refresh, by_token, by_ticket, admin, admin_login];
-    let other = routes![cut, end, leave, handle, slow_switch, verified_login, verified_tokens];
-    slow.into_iter().chain(fast).chain(other).collect()
+    let other = routes![cut, end, leave, leave_with_message, handle, slow_switch];
+    let verified = routes![verified_login, verified_tokens];
+    slow.into_iter().chain(fast).chain(other).chain(verified).collect()
 }
 
 const WAYS: [&str; 6] =
@@ -459,6 +469,22 @@ async fn a_repeated_logout_completes_one_whose_tokens_could_not_be_ended() {
     let response = ada.post("/leave").send().await;
     assert_eq!(response.status(), 200, "{response:?}");
     assert!(removes_cookie(&response), "{response:?}");
+    assert_eq!(good(&scenario, &issued).await, [false; 4]);
+}
+
+#[tokio::test]
+async fn a_repeated_logout_that_begins_a_session_completes_the_first_one_too() {
+    let (scenario, tokens) = with_two_stores().await;
+    let ada = scenario.login("ada").await;
+    let issued: [String; 4] = ada.post("/issue").send().await.json();
+    tokens.fail_to_write();
+    for _ in 0..2 {
+        let response = ada.post("/leave/message").send().await;
+        assert_problem(&response, 503, "session.store-unavailable");
+    }
+    tokens.recover();
+    let response = ada.post("/leave/message").send().await;
+    assert_eq!(response.status(), 200, "{response:?}");
     assert_eq!(good(&scenario, &issued).await, [false; 4]);
 }
 

@@ -113,6 +113,10 @@ impl RequestSession {
     ) -> Result<Cookie, CommitError> {
         let service = &self.service;
         let mut live = self.live().cloned();
+        if live.is_none() && effects.ends() {
+            // It may repeat a logout that could not end all tokens of its session.
+            self.end_rest().await?;
+        }
         // After a failed load, as for a dead session, nothing may be inserted.
         let mut is_dead = matches!(self.found.get(), Some(LookupResult::Unavailable(_)));
         for _ in 0..TRIES {
@@ -124,10 +128,8 @@ impl RequestSession {
             };
             let key = live.as_ref().map(|live| live.key);
             let cas = match plan(effects, row, outcome, now, &service.timings)? {
-                // A logout without a session removes the cookie. It may repeat one that could not
-                // end all tokens of its session.
+                // A logout without a session removes the cookie.
                 CommitPlan::Nothing if effects.ends() && self.presented.has_cookie() => {
-                    self.end_rest().await?;
                     return Ok(Cookie::Remove);
                 }
                 CommitPlan::Nothing if is_dead => return Ok(Cookie::Untouched),
