@@ -136,7 +136,8 @@ impl TokenKeys {
     /// ```
     ///
     /// Each line has the id of a key, a space, and its bytes in hexadecimal or base64, or the word
-    /// `revoked`: tokens of such a key are refused at once.
+    /// `revoked`: tokens of such a key are refused at once. Streams that they opened end when the tokens
+    /// expire, or by [`Tokens::revoke_all`](crate::Tokens::revoke_all).
     ///
     /// With the feature `asym` a line may also have `es256` or `ed25519` and the path of a private
     /// key relative to the file: PEM or DER of PKCS#8, as `openssl genpkey -algorithm ed25519`
@@ -289,7 +290,8 @@ impl TokenKeys {
     /// next key signs without delay. Returns whether there was such a key. While the process runs, no
     /// file that lists the key brings it back.
     ///
-    /// For a compromised key use `Tokens::revoke_key`.
+    /// For a compromised key use [`Tokens::revoke_key`](crate::Tokens::revoke_key), which also ends the
+    /// streams that its tokens opened.
     ///
     /// # Errors
     ///

@@ -122,7 +122,8 @@ impl Issuer {
     /// with `Retry-After: 1` while the document is fetched again, and 401 if it was fetched within
     /// the last 30 seconds. Any number of unknown key ids causes at most one fetch in 30 seconds.
     ///
-    /// A key that the issuer removed from its document stays valid until the next fetch.
+    /// A key that the issuer removed from its document stays valid until the next fetch, and a stream
+    /// that its token opened goes on until the token expires.
     #[must_use]
     pub fn jwks(mut self, address: impl Into<Box<str>>) -> Self {
         self.source = Some(Source::Document(address.into()));
