@@ -15,7 +15,7 @@ use std::{net::SocketAddr, time::Duration};
 use ::http::HeaderMap;
 use policy_server::{ServerSettings, TrustedProxies, prelude::*};
 use policy_tests::{
-    http::{self, Connection, Running, StoppedTime, request, soon},
+    http::{self, Connection, Running, StoppedTime, request, soon, until},
     port::Port,
 };
 use tokio::net::{TcpSocket, TcpStream};

@@ -198,6 +198,37 @@ async fn tunnels_have_limits() {
     time.until(idle.wait_for_close()).await;
 }
 
+#[tokio::test]
+async fn tunnels_count_as_requests_until_they_end() {
+    let (target, _serving) = target().await;
+    let single = Policies::new().limits(Limits::NONE.concurrency(1));
+    let server = Running::start(app().policies(single).tunnel(open_to(target))).await;
+    let text = target.to_string();
+    let first = open_tunnel(&server, target, &[]).await;
+    let full = server.response(connect(&text, &[])).await;
+    assert_eq!(full.problem(), (503, "limit.concurrency".to_owned()));
+    drop(first);
+    let (client, _ended) = http2::connect(&server).await;
+    let open = async || {
+        let mut client = soon(client.clone().ready()).await.expect("a stream");
+        let connect = ::http::Request::connect(&*text).body(()).expect("a request");
+        let (response, sending) = client.send_request(connect, false).expect("a request");
+        let response = soon(response).await.expect("a response");
+        (response.status().as_u16(), response.into_body(), sending)
+    };
+    let mut opened = None;
+    until(async || {
+        let (status, body, sending) = open().await;
+        opened = (status == 200).then_some((body, sending));
+        opened.is_some()
+    })
+    .await;
+    assert_eq!(server.response_status(&connect(&text, &[])).await, 503);
+    assert_eq!(open().await.0, 503);
+    drop(opened);
+    until(async || open().await.0 == 200).await;
+}
+
 /// Bytes for the target are not requests to this server.
 #[tokio::test]
 async fn tunnels_that_are_refused_end_the_connection() {

@@ -3,7 +3,7 @@
 use std::{
     net::IpAddr,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, OnceLock,
         atomic::{AtomicU32, Ordering},
     },
     time::Duration,
@@ -189,10 +189,12 @@ impl Concurrency {
 pub(crate) struct Permit(Arc<Concurrency>);
 
 impl Permit {
-    /// Hands the permit to the connection, which holds it while it is upgraded.
+    /// Hands the permit to the tunnel that the response opens, which holds it until it ends.
     pub(crate) fn keep_upgraded(self, mut response: Response) -> Response {
-        let permit = UpgradePermit(Arc::new(Mutex::new(Some(self))));
-        response.extensions_mut().insert(permit);
+        if let Some(held) = response.extensions_mut().remove::<UpgradePermit>() {
+            // A response opens one tunnel.
+            let _ = held.0.set(self);
+        }
         response
     }
 
@@ -210,19 +212,11 @@ impl Permit {
     }
 }
 
-/// The permit of a request whose response upgrades its connection or stream to another protocol,
-/// for which it is held. The connection takes it from the extensions of the response; otherwise it
-/// is released with the response.
-#[derive(Clone, Debug)]
-pub(crate) struct UpgradePermit(Arc<Mutex<Option<Permit>>>);
-
-impl UpgradePermit {
-    /// Takes the permit out: an extension must be `Clone`, and a permit is not.
-    pub(crate) fn take<B>(response: &Response<B>) -> Option<Permit> {
-        let Self(permit) = response.extensions().get()?;
-        permit.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
+/// The permit of a request whose response opens a tunnel, once the response is there. It is released
+/// with the last clone: the task of the tunnel has one, whatever the version of HTTP, and the
+/// response has another one in its extensions.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct UpgradePermit(Arc<OnceLock<Permit>>);
 
 impl Drop for Permit {
     fn drop(&mut self) {

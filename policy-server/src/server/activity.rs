@@ -4,18 +4,15 @@
 use std::{
     mem,
     sync::{
-        Arc, Mutex, OnceLock, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, Ordering::Relaxed},
     },
 };
 
 use super::unsent::{Unsent, UnsentBudget};
-use crate::{
-    base::{
-        event::count::{Count, count},
-        kept_timer::KeptTimer,
-    },
-    route::limits::Permit,
+use crate::base::{
+    event::count::{Count, count},
+    kept_timer::KeptTimer,
 };
 
 /// A connection with this many more cancelled than completed requests is closed. The number of
@@ -46,8 +43,6 @@ pub(super) struct Activity {
     is_ending: AtomicBool,
     /// How many more requests the client cancelled than completed.
     given_up: AtomicI32,
-    /// The permit of the request that upgraded the connection, held while the socket exists.
-    permit: OnceLock<Permit>,
     unsent: Arc<Unsent>,
     /// The timer of the last request that waited.
     timer: Mutex<KeptTimer>,
@@ -66,7 +61,6 @@ impl Activity {
             has_body: AtomicBool::new(false),
             is_ending: AtomicBool::new(false),
             given_up: AtomicI32::new(0),
-            permit: OnceLock::new(),
             unsent: Unsent::new(unsent),
             timer: Mutex::default(),
         }
@@ -167,12 +161,6 @@ impl Activity {
     #[cfg(feature = "http2")]
     pub(super) fn gives_up_too_much(&self) -> bool {
         self.given_up.load(Relaxed) > MOST_GIVEN_UP
-    }
-
-    /// Holds the permit of a request until the socket of its upgraded connection is gone.
-    pub(super) fn hold(&self, permit: Permit) {
-        // A connection is upgraded once.
-        let _ = self.permit.set(permit);
     }
 
     /// Whether only a part of a head was received and no request is in flight.

@@ -33,7 +33,7 @@ use crate::{
     auth::sent_credentials::SentCredentials,
     base::{connect::connect_to_any, event::terminal::emit, problem::Problem, relay::relay, task},
     handler::upgrade::OpenStream,
-    route::limits::Permit,
+    route::limits::{Permit, UpgradePermit},
 };
 
 /// Moves the credential for this server to where the gates read it, and removes those for other
@@ -134,15 +134,19 @@ impl OpenTunnels {
         let opened = request.extensions_mut().remove::<OpenStream>();
         let idle = self.idle_timeout;
         let _ = stream.set_nodelay(true);
+        let of_request = UpgradePermit::default();
+        let held = of_request.clone();
         task::spawn(&Handle::current(), async move {
             match upgrade.await {
                 Ok(client) => relay(TokioIo::new(client), stream, Some(idle), ended).await,
                 Err(error) => tracing::debug!(%error, "the client of a tunnel went away"),
             }
-            drop((permit, opened));
+            drop((permit, held, opened));
         });
         // RFC 9110 9.3.6: no content, and no header that states its length.
-        StatusCode::OK.into_response()
+        let mut response = StatusCode::OK.into_response();
+        response.extensions_mut().insert(of_request);
+        response
     }
 }
 

@@ -29,7 +29,6 @@ use crate::{
         response_future::{FirstPoll, ResponseFuture},
         service::AppService,
     },
-    route::limits::UpgradePermit,
     server::{
         activity::{Activity, OpenRequest},
         listen::Role,
@@ -179,11 +178,6 @@ impl Future for OpenResponse {
         let is_upgrade = response.status() == StatusCode::SWITCHING_PROTOCOLS;
         if is_refused_tunnel || (self.is_last && !self.is_tunnel && !is_upgrade) {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-        }
-        if self.is_tunnel
-            && let Some(permit) = UpgradePermit::take(&response)
-        {
-            self.activity.hold(permit);
         }
         self.activity.completed();
         Poll::Ready(Ok(response))
