@@ -160,6 +160,23 @@ async fn decisions_of_rates_are_counted_and_how_full_their_tables_are() {
 }
 
 #[tokio::test]
+async fn the_fullest_rate_table_may_be_that_of_the_fallback() {
+    let _alone = alone().await;
+    let (metrics, clock) = (Metrics::new(), Clock::at(1_800_000_000));
+    let rated_too = Policies::new().limits(Limits::NONE.rate(Rate::per_hour(9)));
+    let client = App::new(())
+        .metrics(&metrics)
+        .routes(routes![rated])
+        .fallback(Fallback::new(axum::Router::new()).public().policies(rated_too))
+        .rate_capacity(policy_server::RateCapacity::DEFAULT.clients(8))
+        .clock(clock.clone())
+        .test();
+    assert_eq!(client.get("/of/the/router").send().await.status(), 404);
+    clock.advance(Duration::from_secs(11));
+    until(async || read(&metrics).sum("policy_rate_utilization", &[]) == 0.125).await;
+}
+
+#[tokio::test]
 async fn the_fullest_rate_table_may_be_that_of_another_app() {
     let _alone = alone().await;
     let metrics = Metrics::new();

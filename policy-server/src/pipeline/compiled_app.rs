@@ -100,11 +100,11 @@ impl CompiledApp {
         self.routes.get(index)
     }
 
-    /// The rates of all routes, each once.
+    /// The rates of everything that serves requests, each once.
     #[cfg(feature = "metrics")]
     pub(crate) fn rates(&self) -> Vec<Arc<RateLimit>> {
-        let rules = self.routes.iter().map(|route| &route.rules);
-        let rates = rules.flat_map(|rules| [rules.rate.clone(), rules.misses.clone()]);
+        let routes = self.routes.iter().chain(&self.fallback).chain(&self.tunnel);
+        let rates = routes.flat_map(|route| [route.rules.rate.clone(), route.rules.misses.clone()]);
         let mut rates: Vec<_> = rates.flatten().collect();
         rates.sort_by_key(|rate| Arc::as_ptr(rate).addr());
         rates.dedup_by(|one, other| Arc::ptr_eq(one, other));
