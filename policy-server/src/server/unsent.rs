@@ -6,15 +6,15 @@
 
 use std::{
     collections::HashMap,
-    future::pending,
     mem,
-    pin::pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
     task::{Context, Poll},
 };
+#[cfg(any(test, feature = "http2"))]
+use std::{future::pending, pin::pin};
 
 use axum_core::body::Body;
 use bytes::Bytes;
@@ -123,6 +123,7 @@ impl Unsent {
     /// Waits until the connection holds fewer unsent bytes than its budget, so that the caller may
     /// run its handler. Wakes one waiting request at a time: the caller drops its turn after its
     /// response is counted, which wakes the next one.
+    #[cfg(any(test, feature = "http2"))]
     pub(super) async fn room(self: &Arc<Self>) -> Turn {
         loop {
             let mut room = pin!(self.room.notified());
@@ -211,9 +212,11 @@ impl BodyObserver<Body> for Arc<Unsent> {
 }
 
 /// The turn of a request that waited. It is passed on even if the client gives the request up.
+#[cfg(any(test, feature = "http2"))]
 #[derive(Debug)]
 pub(super) struct Turn(Arc<Unsent>);
 
+#[cfg(any(test, feature = "http2"))]
 impl Drop for Turn {
     fn drop(&mut self) {
         self.0.admit_next();

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
+use policy_server::{Clock, tokens::SecretKey};
+
 use super::{
     timeouts::{SHORT, idle_after, narrow},
     *,
@@ -119,6 +121,46 @@ async fn a_request_that_is_given_up_passes_its_turn_on() {
     until(async || count.load(SeqCst) >= 3).await;
     drop(stuck);
     assert_eq!(soon(last).await.expect("a response").status(), 200);
+}
+
+#[post("/token")]
+#[auth(public)]
+async fn token(tokens: Tokens) -> Result<String, Problem> {
+    Ok(tokens.issue(&Identity::new("ada"))?.access_token)
+}
+
+#[get("/guarded")]
+#[limit(concurrency = 1)]
+#[auth(token)]
+async fn guarded() {}
+
+/// Otherwise a client could keep permits for as long as it likes, and have a handler run long after
+/// its token has ended.
+#[tokio::test]
+async fn a_request_that_waits_has_no_permit_and_its_token_is_not_checked_yet() {
+    let clock = Clock::at(1_800_000_000);
+    let app = App::new(Made::default())
+        .clock(clock.clone())
+        .tokens(Tokens::hs256([("k1", SecretKey::from_bytes([7; 32]))]).expect("keys"))
+        .settings(ServerSettings::default().max_unsent_per_connection(MIB))
+        .routes(routes![block, token, guarded, hello]);
+    let server = Running::start(app).await;
+    let issued = server.response(request("POST /token", &["content-length: 0"])).await;
+    let bearer = format!("Bearer {}", issued.text());
+    let (mut client, _connection) = http2::connect(&server).await;
+    let unread = soon(send_request(&mut client, "/block").await).await.expect("a response");
+    let fields = [("authorization", &*bearer)];
+    let asks = policy_tests::http2::request("GET", "http://localhost/guarded", &fields);
+    client = soon(client.ready()).await.expect("a connection");
+    let (waiting, _) = client.send_request(asks, true).expect("a request");
+    // Another connection is served, and by then the request of this one has arrived.
+    assert_hello(&mut server.connect().await).await;
+    let authorization = format!("authorization: {bearer}");
+    let other = server.response(request("GET /guarded", &[&authorization])).await;
+    assert_eq!(other.status, 200);
+    clock.advance(Duration::from_secs(24 * 3_600));
+    assert_eq!(length(unread.into_body()).await.expect("a body"), MIB);
+    assert_eq!(soon(waiting).await.expect("a response").status(), 401);
 }
 
 /// Over HTTP/1.1, where a client may send requests before it has read the responses to others.

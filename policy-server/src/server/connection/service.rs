@@ -34,7 +34,6 @@ use crate::{
         listen::Role,
         outgoing::{OutgoingBody, finish_response},
         shutdown::{Phase, Shutdown},
-        unsent::Turn,
     },
 };
 
@@ -68,7 +67,7 @@ impl Service<Request<Incoming>> for ConnectionService {
         // `is_end_stream` takes a lock over HTTP/2, and only HTTP/1.1 needs the result.
         self.activity.has_body(is_http1 && !request.body().is_end_stream());
         // hyper reads an HTTP/1.1 request only after the previous responses are written. HTTP/2
-        // requests wait for their client in the executor of their connection.
+        // requests wait for their client before they get here.
         let first_poll = if is_http1 { FirstPoll::InCall } else { FirstPoll::Later };
         let mut response = match &*self.role {
             #[cfg(feature = "tls")]
@@ -89,9 +88,6 @@ impl Service<Request<Incoming>> for ConnectionService {
             response,
             open,
             activity,
-            is_admitted: is_http1,
-            room: None,
-            turn: None,
             is_tunnel,
             app: Arc::clone(self.app.app()),
             is_last,
@@ -107,12 +103,6 @@ pub(super) struct OpenResponse {
     response: ResponseFuture,
     open: Option<OpenRequest>,
     activity: Arc<Activity>,
-    /// Whether the handler may run.
-    is_admitted: bool,
-    /// The wait for the client to read enough of the earlier responses, if one was necessary.
-    room: Option<Room>,
-    /// Held until the response is counted, if the request had to wait.
-    turn: Option<Turn>,
     /// The `Alt-Svc` value that announces HTTP/3.
     #[cfg(feature = "http3")]
     alternative: Option<HeaderValue>,
@@ -121,29 +111,6 @@ pub(super) struct OpenResponse {
     app: Arc<CompiledApp>,
     /// Whether the request began after the server had stopped, and its connection ends with it.
     is_last: bool,
-}
-
-type Room = Pin<Box<dyn Future<Output = Turn> + Send>>;
-
-impl OpenResponse {
-    /// Ready when the handler may run: the client has read enough of the earlier responses. Checked
-    /// just before the handler runs, so that of several requests that arrived together each one
-    /// counts the responses to those before it.
-    fn poll_admitted(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        if self.room.is_none() && !self.activity.unsent().is_full() {
-            self.is_admitted = true;
-            return Poll::Ready(());
-        }
-        // The client has unread responses meanwhile, so the time-out for slow readers applies.
-        let unsent = self.activity.unsent();
-        let room = self.room.get_or_insert_with(|| {
-            let unsent = Arc::clone(unsent);
-            Box::pin(async move { unsent.room().await })
-        });
-        self.turn = Some(ready!(room.as_mut().poll(context)));
-        self.is_admitted = true;
-        Poll::Ready(())
-    }
 }
 
 impl Drop for OpenResponse {
@@ -160,9 +127,6 @@ impl Future for OpenResponse {
     type Output = Result<Response<OutgoingBody>, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        if !self.is_admitted {
-            ready!(self.poll_admitted(context));
-        }
         let Ok(response) = ready!(Pin::new(&mut self.response).poll(context));
         let this = &mut *self;
         if let Some(timer) = this.response.timer().filter(|timer| timer.is_set()) {
@@ -171,7 +135,7 @@ impl Future for OpenResponse {
         #[cfg(feature = "http3")]
         let response = announced(response, self.alternative.take());
         let mut response = finish_response(&self.app, &self.activity, response);
-        (self.turn, self.open) = (None, None);
+        self.open = None;
         // Data after a refused CONNECT may be meant for the target, sent without waiting for the
         // response (RFC 9931): it must not be read as requests.
         let is_refused_tunnel = self.is_tunnel && !response.status().is_success();

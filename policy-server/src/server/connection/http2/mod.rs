@@ -2,14 +2,18 @@
 
 mod executor;
 mod frames;
+mod waiting;
 
 use std::{pin::Pin, task::Context};
 
 use hyper::server::conn::http2::{self, Builder};
 use hyper_util::rt::{TokioIo, TokioTimer};
 
-use self::executor::{StreamExecutor, WithStreams};
 pub(in crate::server) use self::frames::Frames;
+use self::{
+    executor::{StreamExecutor, WithStreams},
+    waiting::StreamService,
+};
 use super::{Graceful, service::ConnectionService};
 use crate::{app::settings::ServerSettings, server::monitor::MonitoredIo};
 
@@ -39,7 +43,7 @@ const OWN_RESETS: usize = 200;
 /// receive on any stream.
 type Http2 = Pin<Box<WithStreams<Connection>>>;
 
-type Connection = http2::Connection<TokioIo<MonitoredIo>, ConnectionService, StreamExecutor>;
+type Connection = http2::Connection<TokioIo<MonitoredIo>, StreamService, StreamExecutor>;
 
 /// `#[inline]` for the same reason as [`Http1`](super::http1::Http1).
 #[inline]
@@ -48,7 +52,7 @@ pub(super) fn serve(io: MonitoredIo, service: ConnectionService) -> impl Gracefu
         let mut builder = Builder::new(executor);
         builder.timer(TokioTimer::new());
         limit(&mut builder, &service.app.app().settings);
-        builder.serve_connection(TokioIo::new(io), service)
+        builder.serve_connection(TokioIo::new(io), StreamService::new(service))
     }))
 }
 
