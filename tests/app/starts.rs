@@ -8,7 +8,7 @@ use policy_core::{
     route::{Facet, RoutePolicy},
 };
 use policy_server::{
-    CsrfPolicy, ReverseProxy, Route,
+    CsrfPolicy, ReverseProxy, Route, ServerSettings,
     codegen::{BoxFuture, Call, Description, Endpoint, Signature},
 };
 
@@ -92,6 +92,20 @@ the app does not start: 7 problems
 - app: origins `forgotten`: no route names this list of origins (cors.origin-list-unused)
   help: use it as `origins = config(\"..\")`, or remove it"
     );
+}
+
+/// Zero is no way to say "no time-out", which `Duration::MAX` is.
+#[test]
+fn starts_need_time_for_clients() {
+    let none = Duration::ZERO;
+    let settings = ServerSettings::default().shutdown_timeout(none).drain(none);
+    assert!(App::new(()).settings(settings.clone()).check().is_ok());
+    let error = App::new(()).settings(settings.header_timeout(none).idle_timeout(none)).check();
+    let error = text(&error.expect_err("problems"));
+    assert_eq!(error.matches("(app.time-zero)").count(), 2, "{error}");
+    for name in ["header_timeout", "idle_timeout"] {
+        assert!(error.contains(&format!("App::settings: `{name}`: ")), "{error}");
+    }
 }
 
 #[get("/account")]

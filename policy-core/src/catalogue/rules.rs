@@ -1457,6 +1457,10 @@ entries! {
     RandomMissing Error "app.random-missing",
         "the operating system provides no random numbers",
         "allow the process to read `/dev/urandom`, or to make the system call `getrandom`";
+    /// A time of the server settings that is zero.
+    ServerTimeZero Error "app.time-zero",
+        "a server that gives its clients no time closes every connection at once",
+        "write how long clients may take, such as `Duration::from_secs(30)`, or keep the default";
     /// Fewer open files than connections.
     OpenFiles Warning "app.open-files",
         "the process may open fewer files than the server takes connections, so further connections wait until others end",

@@ -72,7 +72,7 @@ impl Default for ServerSettings {
 impl ServerSettings {
     /// The longest time until a new connection sends its first byte, and from the first to the last
     /// byte of a head; 10 seconds. Sending a byte a second does not extend it. The connection is
-    /// closed at most a quarter of the time later.
+    /// closed at most a quarter of the time later. Zero stops the start.
     pub fn header_timeout(mut self, timeout: Duration) -> Self {
         self.header_timeout = timeout;
         self
@@ -81,7 +81,7 @@ impl ServerSettings {
     /// How long a connection may be open without a request in flight, or without progress while the
     /// client does not read its response; 75 seconds, which is longer than the pause of a page that
     /// polls once a minute. After a quarter to a half of that time, an HTTP/1.1 connection between
-    /// two requests releases its buffers.
+    /// two requests releases its buffers. Zero stops the start.
     pub fn idle_timeout(mut self, timeout: Duration) -> Self {
         self.idle_timeout = timeout;
         self

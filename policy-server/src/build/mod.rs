@@ -29,7 +29,7 @@ use crate::observe::metrics::{Meter, MetricsTarget, Target};
 #[cfg(feature = "manifest")]
 use crate::observe::{candidate::RunningCandidate, decision_record::Decisions};
 use crate::{
-    app::AppParts,
+    app::{AppParts, settings::ServerSettings},
     auth::{AuthService, revocation_events::RevocationBus, tokens::TokenSettings},
     base::{
         clock::{Clock, Random},
@@ -92,6 +92,7 @@ pub(crate) fn compile(mut app: AppParts) -> Result<Plan, Error> {
     let declared = mem::take(&mut builder.declared);
     let (router, routes, mut problems) = builder.finish(&named);
     check_credentials(&app, &own_origin, &mut problems);
+    check_settings(&app.settings, &mut problems);
     problems.extend(app.tracing.problems());
     let proxies = app.proxies.take().and_then(|proxies| {
         let checked = proxies.check();
@@ -217,6 +218,16 @@ fn check_labels(target: Option<&MetricsTarget>, problems: &mut Vec<StartProblem>
         problems.extend(
             invalid.map(|name| StartProblem::new(Rule::MetricsLabel, "App::metrics", name)),
         );
+    }
+}
+
+/// Checks the times within which clients have to act. Those of a stop may be zero.
+fn check_settings(settings: &ServerSettings, problems: &mut Vec<StartProblem>) {
+    let ServerSettings { header_timeout, idle_timeout, .. } = *settings;
+    for (name, time) in [("header_timeout", header_timeout), ("idle_timeout", idle_timeout)] {
+        if time.is_zero() {
+            problems.push(StartProblem::new(Rule::ServerTimeZero, "App::settings", name));
+        }
     }
 }
 
