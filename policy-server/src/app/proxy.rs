@@ -46,8 +46,9 @@ use super::{
 /// - **Cookies** except that of this app's [`Sessions`](crate::Sessions), unless
 ///   [`forward_session`](Self::forward_session) is set.
 /// - **WebSockets** over HTTP/1.1, if the page's origin may open one (RFC 6455 10.2); no other
-///   upgrade. With a cookie, or an `Authorization` other than a bearer token, a page of another origin
-///   needs a CORS policy with credentials. Their limits are those of [`limit`](macro@crate::limit).
+///   upgrade, and no handshake with content. With a cookie, or an `Authorization` other than a bearer
+///   token, a page of another origin needs a CORS policy with credentials. Their limits are those of
+///   [`limit`](macro@crate::limit).
 ///
 /// # What is changed in responses
 ///

@@ -213,6 +213,30 @@ async fn no_other_protocol_is_requested() {
     }
 }
 
+/// Some servers read what follows the head of a handshake as frames, whatever its length, and no limit
+/// would count these. If the client kept the content back, its WebSocket would neither open nor end.
+#[tokio::test]
+async fn a_handshake_with_content_opens_none() {
+    for (field, content) in [
+        ("content-length: 5", "hello"),
+        ("content-length: 5", ""),
+        ("transfer-encoding: chunked", "5\r\nhello\r\n0\r\n\r\n"),
+    ] {
+        let upstream = Upstream::start().await;
+        let server = stripping(&upstream).await;
+        let mut connection = server.connect().await;
+        connection.send(opening(&[field]) + content).await;
+        let mut line = upstream.accept().await;
+        let got = line.request().await;
+        assert_eq!((got.header("upgrade"), got.header("connection")), (None, None), "{field}");
+        assert_eq!(line.exactly(content.len()).await, content.as_bytes(), "{field}");
+        line.send("HTTP/1.1 426 Upgrade Required\r\ncontent-length: 0\r\n\r\n").await;
+        assert_eq!(connection.response().await.status, 426, "{field}");
+    }
+    let server = start(ReverseProxy::new("/api", echo()).public().strip_prefix()).await;
+    open(&server, &["content-length: 0"]).await;
+}
+
 #[tokio::test]
 async fn no_more_than_stated_are_open_at_once() {
     let proxy = ReverseProxy::new("/api", echo())

@@ -66,8 +66,11 @@ pub(crate) fn forward(
     let (mut parts, body) = request.into_parts();
     // The only extended CONNECT that gets this far is for WebSockets (RFC 8441 4).
     let is_extended = parts.method == Method::CONNECT;
-    let is_websocket =
-        is_extended || asks_for_websocket(&parts.method, parts.version, &parts.headers);
+    // A handshake has no content (RFC 6455 4.1). Some upstreams would read it as frames, which no limit
+    // counts, and the client's stream opens only behind it: a client could keep it back for ever.
+    let is_websocket = is_extended
+        || (body.is_end_stream()
+            && asks_for_websocket(&parts.method, parts.version, &parts.headers));
     let stream = parts.extensions.remove::<OnUpgrade>().filter(|_| is_websocket);
     let mut upgrade = stream.map(|stream| {
         let closed = parts.extensions.remove().unwrap_or_default();
