@@ -31,7 +31,8 @@ fn connection_options(headers: &HeaderMap) -> Vec<HeaderName> {
 /// remove, what this server adds. So it has no effect on a request that it has changed already.
 ///
 /// Fields that a proxy in front writes stay, since that proxy may have copied `Connection` from its
-/// client, and so do those that [`end_to_end`] leaves out in any case.
+/// client (RFC 8470 5.1 forbids the removal of `Early-Data`), and so do those that [`end_to_end`] leaves
+/// out in any case.
 ///
 /// ```
 /// use http::Request;
@@ -53,7 +54,8 @@ pub fn remove_connection_fields<B>(request: &mut Request<B>) {
     if named.iter().all(|name| is_hop_by_hop(name.as_str()) || name == "close") {
         return;
     }
-    for name in named.iter().filter(|name| !is_left_out(name) && !is_trace_field(name.as_str())) {
+    let is_of_proxy = |name: &str| is_trace_field(name) || name == "early-data";
+    for name in named.iter().filter(|name| !is_left_out(name) && !is_of_proxy(name.as_str())) {
         headers.remove(name);
     }
     match named.contains(&UPGRADE) {
@@ -236,6 +238,7 @@ mod tests {
         for (field, connection, left) in [
             ("traceparent", "traceparent, Upgrade", Some("upgrade")),
             ("x-forwarded-for", "close, x-forwarded-for, x-mine", None),
+            ("early-data", "Early-Data", None),
             ("host", "host", None),
             (
                 "x",
