@@ -144,7 +144,7 @@ impl Client {
         head.is_forwarded = self.is_forged;
         head.is_secure = self.is_secure(own);
         head.is_connection_secure = self.peer.map(|peer| peer.is_tls);
-        head.forwarded_host = self.report().and_then(|info| info.host.as_deref());
+        head.forwarded_host = self.host();
     }
 
     /// Refuses a request if its proxy's report cannot be read, or states another scheme than that
@@ -191,6 +191,11 @@ impl Client {
             ProxyReport::Hidden => None,
             ProxyReport::Nothing => self.peer.and_then(of_peer),
         }
+    }
+
+    /// The host that the client requested, if a trusted proxy states it.
+    pub(crate) fn host(&self) -> Option<&str> {
+        self.report().and_then(|info| info.host.as_deref())
     }
 
     /// Whether the client uses `https`. An app inside another server takes that from its public

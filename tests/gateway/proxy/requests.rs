@@ -1,7 +1,7 @@
 //! The requests that an upstream receives.
 
 use ::http::HeaderValue;
-use policy_server::{Request, ReverseProxy, Sessions, prelude::*};
+use policy_server::{Request, ReverseProxy, Sessions, TrustedProxies, prelude::*};
 use tower::util::MapRequestLayer;
 
 use super::{Running, Upstream, http::request, start, stripping};
@@ -85,6 +85,23 @@ async fn forwarding_fields_state_the_client_that_this_server_saw() {
     assert_eq!(got.header("x-forwarded-host"), Some("shop.example"));
     assert_eq!(got.header("x-forwarded-proto"), Some("http"));
     assert_eq!(got.headers.len(), 6, "{got:?}");
+}
+
+/// In development the host is that of the request, which gate 2 checks as the proxy in front states it.
+#[tokio::test]
+async fn the_host_is_the_one_that_was_checked() {
+    let upstream = Upstream::start().await;
+    let proxy = ReverseProxy::new("/api", upstream.origin()).public();
+    let in_front = TrustedProxies::new(["127.0.0.1"]).x_forwarded_with_host();
+    let server = Running::start(App::new(()).behind(in_front).proxy(proxy)).await;
+    let mut arrived = upstream.answering(NOTHING);
+    let fields = ["x-forwarded-for: 192.0.2.1", "x-forwarded-host: localhost:3000"];
+    let sent = request("GET /api", &fields).replacen("localhost", "a;for=6.6.6.6", 1);
+    assert_eq!(server.response(sent).await.status, 204);
+    let got = arrived.recv().await.expect("a request");
+    let forwarded = "for=192.0.2.1;host=\"localhost:3000\";proto=http";
+    assert_eq!(got.header("forwarded"), Some(forwarded));
+    assert_eq!(got.header("x-forwarded-host"), Some("localhost:3000"));
 }
 
 #[tokio::test]

@@ -91,7 +91,7 @@ pub(crate) fn forward(
     }
     count_hop(&parts.method, &mut fields);
     frame(has_length, &body, &mut fields);
-    let host = host_of(serving.own_origin, &parts.uri, host.as_ref());
+    let host = host_of(serving.own_origin, asking, &parts.uri, host.as_ref());
     let scheme = if asking.is_secure(serving.own_origin) { "https" } else { "http" };
     let version = parts.version;
     OriginalRequest { client: asking.address(), host, scheme, version }.write(&mut fields);
@@ -160,13 +160,19 @@ fn frame(has_length: bool, body: &Body, fields: &mut HeaderMap) {
 }
 
 /// The host of this server that a request names.
-fn host_of<'a>(own: &'a OwnOrigin, target: &'a Uri, host: Option<&'a HeaderValue>) -> &'a str {
+fn host_of<'a>(
+    own: &'a OwnOrigin,
+    asking: &'a client::Client,
+    target: &'a Uri,
+    host: Option<&'a HeaderValue>,
+) -> &'a str {
     match own {
         OwnOrigin::Public(origin) => origin.authority(),
-        // A loopback host, which gate 2 has checked.
+        // A loopback host, which gate 2 has checked; of several, it checks the first of these.
         OwnOrigin::Development => {
+            let of_target = || target.authority().map(Authority::as_str);
             let named = || host?.to_str().ok();
-            target.authority().map(Authority::as_str).or_else(named).unwrap_or("localhost")
+            asking.host().or_else(of_target).or_else(named).unwrap_or("localhost")
         }
     }
 }
