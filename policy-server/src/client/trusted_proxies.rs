@@ -125,8 +125,8 @@ impl TrustedProxies {
 
     /// They begin each connection with a header of the [PROXY
     /// protocol](https://www.haproxy.org/download/3.2/doc/proxy-protocol.txt), version 1 or 2. A
-    /// connection from them without one is closed; connections from other peers are not searched
-    /// for one.
+    /// connection from them without one is closed, as is one over QUIC, which has none; connections
+    /// from other peers are not searched for one.
     pub fn proxy_protocol(mut self) -> Self {
         self.way = Some(ForwardedFormat::ProxyProtocol);
         self

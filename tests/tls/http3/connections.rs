@@ -2,7 +2,7 @@
 
 use std::{future::pending, net::UdpSocket};
 
-use policy_server::{Metrics, Tls};
+use policy_server::{Metrics, Tls, TrustedProxies};
 
 use super::*;
 
@@ -61,6 +61,17 @@ async fn there_are_no_more_connections_than_allowed() {
         }
     };
     assert_eq!(third.response(request("GET", "/hello"), "").await.text(), "hello");
+}
+
+/// Its client is unknown: QUIC has no header of the PROXY protocol.
+#[tokio::test]
+async fn a_proxy_that_states_its_client_by_a_header_is_refused() {
+    for (network, is_served) in [("127.0.0.1", false), ("10.0.0.0/8", true)] {
+        let app = app().behind(TrustedProxies::new([network]).proxy_protocol());
+        let server = Server::start(app).await;
+        let quic = server.client().connect(server.address(), "localhost").unwrap();
+        assert_eq!(soon(quic).await.is_ok(), is_served, "{network}");
+    }
 }
 
 #[tokio::test]

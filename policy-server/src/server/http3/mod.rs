@@ -136,6 +136,12 @@ impl Http3 {
                 incoming = endpoint.accept() => incoming,
             };
             let Some(incoming) = incoming else { return };
+            // QUIC has no place for the header by which such a proxy states its client.
+            let (proxies, peer) = (&serving.service.app().proxies, incoming.remote_address().ip());
+            if proxies.as_ref().is_some_and(|proxies| proxies.sends_header(Some(peer))) {
+                incoming.refuse();
+                continue;
+            }
             let is_busy = handshakes.load(Relaxed) >= UNVALIDATED_HANDSHAKES;
             if is_busy && !incoming.remote_address_validated() {
                 ask_back(incoming);
