@@ -32,8 +32,9 @@ use super::{
 /// # What is forwarded
 ///
 /// - **Bodies** stream in both directions with backpressure and are never buffered whole. Trailers
-///   are forwarded. If the client disconnects, its request to the upstream is cancelled; if the
-///   upstream disconnects within a response, the response is cut off.
+///   are forwarded, except for those that repeat a header of the request. If the client disconnects,
+///   its request to the upstream is cancelled; if the upstream disconnects within a response, the
+///   response is cut off.
 /// - **Paths** in their [normal form](policy_core::head::NormalPath), without the prefix, and queries
 ///   byte for byte. A dot segment, however often it is encoded, is refused with 400, as is an
 ///   encoded slash without [`encoded_slashes`](Self::encoded_slashes). Nothing in a request can

@@ -257,6 +257,27 @@ async fn trailers_go_both_ways() {
     assert_eq!(body, b"1\r\nb\r\n0\r\nx-sum: 2\r\n\r\n");
 }
 
+/// RFC 9110 6.5.1: the upstream may merge trailers into the headers.
+#[tokio::test]
+async fn no_trailer_has_the_name_of_a_header() {
+    let upstream = Upstream::start().await;
+    let adds = MapRequestLayer::new(|mut request: Request| {
+        request.headers_mut().insert("x-user", HeaderValue::from_static("ours"));
+        request
+    });
+    let proxy = ReverseProxy::new("/x", upstream.origin()).public();
+    let app = App::new(()).group("/api", Group::new().layer(adds).proxy(proxy));
+    let server = Running::start(app).await;
+    let mut connection = server.connect().await;
+    let fields = ["transfer-encoding: chunked", "trailer: x-user, x-sum"];
+    let body = "1\r\na\r\n0\r\nX-User: theirs\r\nx-sum: 1\r\n\r\n";
+    connection.send(request("POST /api/x", &fields) + body).await;
+    let mut line = upstream.accept().await;
+    assert_eq!(line.request().await.header("x-user"), Some("ours"));
+    let body = line.exactly(b"1\r\na\r\n0\r\nx-sum: 1\r\n\r\n".len()).await;
+    assert_eq!(body.escape_ascii().to_string(), "1\\r\\na\\r\\n0\\r\\nx-sum: 1\\r\\n\\r\\n");
+}
+
 #[tokio::test]
 async fn connections_are_kept_for_the_next_request() {
     let upstream = Upstream::start().await;

@@ -11,6 +11,7 @@ use std::{
 
 use axum_core::body::Body;
 use bytes::Bytes;
+use http::{HeaderMap, HeaderName};
 use http_body::Body as HttpBody;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
@@ -74,25 +75,39 @@ impl Progress {
 /// after the upstream has taken the previous one.
 pub(super) type RequestBody = ObservedBody<Body, RequestObserver>;
 
-/// Notes the progress of a request body; `None` without a body.
-pub(super) struct RequestObserver(Option<Arc<Progress>>);
+/// Notes the progress of a request body, if there is one.
+#[derive(Default)]
+pub(super) struct RequestObserver {
+    progress: Option<Arc<Progress>>,
+    /// The names of the headers. An upstream that merges trailers into them would take a value of the
+    /// client for one that this server or its layers have added, such as the user.
+    names: Box<[HeaderName]>,
+}
 
-/// A request body that notes its progress, if there is one.
-pub(super) fn request_body(body: Body) -> (RequestBody, Option<Arc<Progress>>) {
-    let progress = (!body.is_end_stream()).then(|| Arc::new(Progress::new()));
-    (ObservedBody::new(body, RequestObserver(progress.clone())), progress)
+/// The body of a request with these headers. It notes its progress, if there is one.
+pub(super) fn request_body(
+    body: Body,
+    headers: &HeaderMap,
+) -> (RequestBody, Option<Arc<Progress>>) {
+    if body.is_end_stream() {
+        return (ObservedBody::new(body, RequestObserver::default()), None);
+    }
+    let progress = Some(Arc::new(Progress::new()));
+    let names = headers.keys().cloned().collect();
+    let observer = RequestObserver { progress: progress.clone(), names };
+    (ObservedBody::new(body, observer), progress)
 }
 
 pub(super) fn no_request_body() -> RequestBody {
-    ObservedBody::new(Body::empty(), RequestObserver(None))
+    ObservedBody::new(Body::empty(), RequestObserver::default())
 }
 
 impl BodyObserver<Body> for RequestObserver {
     fn after(&mut self, polled: &mut PolledFrame<Body>, _body: &Body, _context: &mut Context<'_>) {
-        if let Some(progress) = &self.0 {
+        if let Some(progress) = &self.progress {
             progress.note(polled);
         }
-        filter_trailers::<Body>(polled);
+        filter_trailers::<Body>(polled, &self.names);
     }
 }
 
@@ -135,7 +150,7 @@ impl<B: HttpBody<Data = Bytes, Error = BrokenOff>> BodyObserver<B> for ResponseO
     fn after(&mut self, polled: &mut PolledFrame<B>, _body: &B, context: &mut Context<'_>) {
         if polled.is_ready() {
             self.is_waiting = false;
-            filter_trailers::<B>(polled);
+            filter_trailers::<B>(polled, &[]);
         } else if self.poll_deadline(context).is_ready() {
             *polled = Poll::Ready(Some(Err(BrokenOff::TimedOut)));
         }
@@ -145,12 +160,15 @@ impl<B: HttpBody<Data = Bytes, Error = BrokenOff>> BodyObserver<B> for ResponseO
     }
 }
 
-/// Removes the trailers that are not forwarded.
-fn filter_trailers<B: HttpBody>(polled: &mut PolledFrame<B>) {
+/// Removes the trailers that are not forwarded, those with one of these names among them.
+fn filter_trailers<B: HttpBody>(polled: &mut PolledFrame<B>, names: &[HeaderName]) {
     if let Poll::Ready(Some(Ok(frame))) = polled
         && let Some(trailers) = frame.trailers_mut()
     {
         keep_trailers(trailers);
+        for name in names {
+            trailers.remove(name);
+        }
     }
 }
 

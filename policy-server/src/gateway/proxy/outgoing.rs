@@ -62,7 +62,7 @@ impl Outgoing {
         body: Body,
         has_upgrade: bool,
     ) -> Result<(http::Response<Incoming>, Option<StreamCount>), Refusal> {
-        let (body, progress) = request_body(body);
+        let (body, progress) = request_body(body, &self.fields);
         let is_idempotent = method::is_idempotent(self.method.as_str());
         // A body cannot be sent twice.
         let may_repeat = progress.is_none() && !has_upgrade;
