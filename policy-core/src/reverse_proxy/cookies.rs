@@ -45,7 +45,8 @@ pub fn without_cookies(headers: &HeaderMap, withheld: &[&str]) -> Option<HeaderV
 /// (RFC 6265 5.1.4), `requested`.
 ///
 /// `None` for a cookie that the upstream must not set: one with one of these names, one without a
-/// name (RFC 6265bis: its value is sent in place of a name), or one with a path outside the prefix.
+/// name (RFC 6265bis: its value is sent in place of a name), or one with a path outside the prefix or
+/// with a `;` in it.
 /// A `__Host-` name requires `Path=/`, which stays.
 pub fn rewrite_cookie(
     mapping: &Mapping,
@@ -82,6 +83,10 @@ pub fn rewrite_cookie(
         None => (mapping.rest(requested) == Some("")).then(|| mapping.prefix().into()),
     };
     if let Some(path) = path {
+        // A cookie has no path below such a prefix: a browser would read the path in front of it.
+        if path.contains(&b';') {
+            return None;
+        }
         rewritten.extend_from_slice(b"; Path=");
         rewritten.extend_from_slice(&path);
     }
@@ -183,6 +188,25 @@ mod tests {
         for requested in ["/@api", "/%40api"] {
             let rewritten = rewrite_cookie(&mapping, &cookie, requested, &[]);
             assert_eq!(rewritten.unwrap(), "a=1; Path=/@api", "{requested}");
+        }
+    }
+
+    #[test]
+    fn a_prefix_that_ends_the_path_of_a_cookie_has_none() {
+        let mapping = Mapping::new("/a;b", Upstream::parse("http://up.test").unwrap());
+        let mapping = mapping.strip_prefix();
+        for (requested, cookie, own) in [
+            ("/a;b/x", "a=1; Path=/", None),
+            ("/a;b/x", "a=1; Path=/x", None),
+            ("/a;b", "a=1", None),
+            // Its path follows from the request.
+            ("/a;b/x", "a=1", Some("a=1")),
+            ("/a;b/x", "__Host-a=1; Secure; Path=/", Some("__Host-a=1; Secure; Path=/")),
+        ] {
+            let cookie = HeaderValue::from_static(cookie);
+            let rewritten = rewrite_cookie(&mapping, &cookie, requested, &[]);
+            let rewritten = rewritten.as_ref().map(|cookie| cookie.to_str().unwrap());
+            assert_eq!(rewritten, own, "{cookie:?}");
         }
     }
 }
