@@ -197,6 +197,30 @@ async fn a_silent_client_is_pinged_and_closed_unless_it_replies() {
     assert_eq!(there.exactly(8).await, text("text 2"));
 }
 
+/// The stream begins behind the content of the request, which its client keeps back and the handler holds.
+#[tokio::test]
+async fn a_socket_that_does_not_open_ends_after_the_silence() {
+    let time = StoppedTime::begin();
+    let holding = Fallback::handler(|request: Request| async move {
+        let (mut parts, body) = request.into_parts();
+        let upgrade = WebSocketUpgrade::from_request_parts(&mut parts, &()).await;
+        upgrade.expect("an upgrade").on_upgrade(async move |mut socket| {
+            while let Some(Ok(_)) = socket.recv().await {}
+            drop(body);
+        })
+    });
+    let limits = Limits::NONE.silence(Duration::from_secs(10)).sockets(1);
+    let holding = holding.public().policies(Policies::new().limits(limits));
+    let server = Running::start(App::new(()).fallback(holding)).await;
+    let mut connection = server.connect().await;
+    let fields = [&HANDSHAKE[..], &["content-length: 1"]].concat();
+    connection.send(request("GET /live", &fields)).await;
+    assert_eq!(connection.head().await.status, 101);
+    assert_eq!(time.until(connection.rest()).await, b"");
+    // Its place is free.
+    open(&server, "/live").await;
+}
+
 #[tokio::test]
 async fn sockets_are_of_a_number_of_each_caller_and_of_all() {
     let ends = Arc::new(Semaphore::new(0));

@@ -233,7 +233,16 @@ async fn watch(
     min_read_rate: u32,
     end: impl Future<Output = StreamEnd>,
 ) {
-    match client.await {
+    let opened = tokio::select! {
+        opened = client => opened,
+        // The stream begins behind the content of the request. Its client may keep that back while
+        // the service holds it.
+        () = timers::sleep(half * 2) => {
+            tracing::debug!("a connection was not upgraded in time");
+            return socket.cut();
+        }
+    };
+    match opened {
         Ok(client) => socket.open(client),
         Err(error) => {
             tracing::debug!(%error, "a connection was not upgraded");
