@@ -109,8 +109,17 @@ impl SecurityHeaders {
         !self.around_nonce.is_empty()
     }
 
+    /// Whether the response with these headers has this nonce in its `Content-Security-Policy`:
+    /// [`apply`](Self::apply) writes it there, or the handler did.
+    pub fn shows_nonce(&self, headers: &HeaderMap, nonce: &Nonce) -> bool {
+        let nonce = nonce.as_str().as_bytes();
+        let names_it =
+            |line: &HeaderValue| line.as_bytes().windows(nonce.len()).any(|part| part == nonce);
+        self.writes_nonce(headers) || headers.get_all(CONTENT_SECURITY_POLICY).iter().any(names_it)
+    }
+
     /// Whether [`apply`](Self::apply) writes its nonce into a response with these headers.
-    pub fn writes_nonce(&self, headers: &HeaderMap) -> bool {
+    fn writes_nonce(&self, headers: &HeaderMap) -> bool {
         self.takes_nonce()
             && headers.get(CONTENT_TYPE).is_some_and(is_page)
             && !headers.contains_key(CONTENT_SECURITY_POLICY)

@@ -63,6 +63,18 @@ async fn own_nonce(nonce: CspNonce) -> ([(&'static str, &'static str); 1], Html<
     ([("cache-control", "public, max-age=60")], Html(nonce.to_string()))
 }
 
+/// Writes the policy with its nonce itself.
+#[get("/written-nonce")]
+#[headers(HeadersPolicy::PAGES)]
+#[auth(public)]
+async fn written_nonce(nonce: CspNonce) -> (ETag, [(&'static str, String); 2], Html<String>) {
+    let fields = [
+        ("content-security-policy", format!("script-src 'nonce-{nonce}'")),
+        ("cache-control", "public, max-age=60".to_owned()),
+    ];
+    (ETag::version(1), fields, Html(nonce.to_string()))
+}
+
 /// Takes a nonce though its policy has none.
 #[get("/no-nonce")]
 #[auth(public)]
@@ -112,6 +124,7 @@ fn app() -> App<()> {
         written,
         nonce,
         own_nonce,
+        written_nonce,
         no_nonce,
         nonce_problem,
         tagged
@@ -220,16 +233,21 @@ async fn each_page_has_a_nonce_of_its_own() {
         assert_eq!(policy.matches(&format!("'nonce-{nonce}'")).count(), 2, "{policy}");
         assert!(seen.insert(nonce));
     }
-    let response = ask(&server, "GET /own-nonce", &[]).await;
-    let policy = response.header("content-security-policy").unwrap();
-    assert!(policy.contains(&format!("'nonce-{}'", response.text())), "{policy}");
-    // A shared cache would show it to everybody, whatever the handler says.
-    assert_eq!(response.header("cache-control"), Some("private, no-cache"));
+    for line in ["GET /own-nonce", "GET /written-nonce"] {
+        let response = ask(&server, line, &[]).await;
+        let policy = response.header("content-security-policy").unwrap();
+        assert!(policy.contains(&format!("'nonce-{}'", response.text())), "{policy}");
+        // A shared cache would show it to everybody, whatever the handler says.
+        assert_eq!(response.header("cache-control"), Some("private, no-cache"), "{line}");
+    }
     // A cached page keeps its policy: a 304 with a new nonce would break it.
-    for field in ["if-none-match: \"1\"", "if-none-match: *"] {
-        let response = ask(&server, "GET /nonce", &[field]).await;
-        assert_eq!((response.status, response.header("content-security-policy")), (304, None));
-        assert_eq!(response.header("cache-control"), Some("private, no-cache"));
+    for line in ["GET /nonce", "GET /written-nonce"] {
+        for field in ["if-none-match: \"1\"", "if-none-match: *"] {
+            let response = ask(&server, line, &[field]).await;
+            let policy = response.header("content-security-policy");
+            assert_eq!((response.status, policy), (304, None), "{line}");
+            assert_eq!(response.header("cache-control"), Some("private, no-cache"), "{line}");
+        }
     }
     assert_eq!(ask(&server, "GET /no-nonce", &[]).await.status, 500);
     // Other content needs none, and an error page allows no script.

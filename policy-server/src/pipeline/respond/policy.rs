@@ -4,7 +4,10 @@
 use std::sync::Arc;
 
 use axum_core::response::{IntoResponse, Response};
-use http::{Extensions, HeaderMap, HeaderName, Method, StatusCode, header::ACCEPT};
+use http::{
+    Extensions, HeaderMap, HeaderName, Method, StatusCode,
+    header::{ACCEPT, CONTENT_SECURITY_POLICY},
+};
 use policy_core::{
     Refusal,
     cache::{self, CacheExchange, ResponseFacts},
@@ -205,15 +208,21 @@ impl ResponsePolicy {
         if let Some(guard) = &guard {
             guard.keep_cookie(response.headers_mut());
         }
+        let nonce = optional.and_then(|optional| optional.nonce.as_ref());
         // Before the conditions, since a 304 has the `Cache-Control` of its page (RFC 9110 15.4.5).
-        facts.nonce_written = optional.is_some_and(|optional| optional.nonce.is_some())
-            && rules.headers.as_ref().is_some_and(|fields| fields.writes_nonce(response.headers()));
+        facts.nonce_written = nonce
+            .zip(rules.headers.as_ref())
+            .is_some_and(|(nonce, fields)| fields.shows_nonce(response.headers(), nonce));
         if let Some(conditions) = optional.and_then(|optional| optional.conditions.as_ref()) {
             response = conditional::answer(conditions, response);
             // A layer or the target may have encoded the response that the client has stored.
             if response.status() == StatusCode::NOT_MODIFIED {
                 conditions.weaken_known(response.headers_mut());
             }
+        }
+        if facts.nonce_written && response.status() == StatusCode::NOT_MODIFIED {
+            // The page that the cache keeps has the nonce of its own policy.
+            response.headers_mut().remove(CONTENT_SECURITY_POLICY);
         }
         facts.refused |=
             is_refused || problem::refusal_of(&response).is_some_and(Refusal::is_uncacheable);
@@ -234,7 +243,7 @@ impl ResponsePolicy {
             state_accept_query(headers);
         }
         if let Some(security) = &rules.headers {
-            security.apply(headers, optional.and_then(|optional| optional.nonce.as_ref()));
+            security.apply(headers, nonce);
             if is_secure {
                 security.apply_secure(headers);
             }
