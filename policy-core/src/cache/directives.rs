@@ -155,6 +155,18 @@ impl Directives {
         }
     }
 
+    /// What two sides have met at, kept out of shared caches where a restriction of one side alone
+    /// would let them keep responses to requests with `Authorization`.
+    pub(super) fn close_unless_agreed(self, one: Self, other: Self) -> Self {
+        let is_agreed = one.opens() && other.opens();
+        Self { private: self.private || (self.opens() && !is_agreed), ..self }
+    }
+
+    /// Whether shared caches may keep the response to a request with `Authorization` (RFC 9111 3.5).
+    fn opens(self) -> bool {
+        self.public || self.s_maxage.is_some() || self.must_revalidate
+    }
+
     pub(super) fn forbids_storing(self) -> bool {
         self.no_store
     }

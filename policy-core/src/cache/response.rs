@@ -239,7 +239,8 @@ fn decide(
             } else if is_personal {
                 Some(combined.personal().value())
             } else {
-                declared.map(|_| combined.value())
+                declared
+                    .map(|control| combined.close_unless_agreed(control.declared, written).value())
             }
         }
     }

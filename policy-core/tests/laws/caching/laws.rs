@@ -276,9 +276,13 @@ fn caches_store_only_permitted_responses() {
             for (field, status) in
                 handler.into_iter().chain(case.declared().map(|field| (field, 200)))
             {
-                let alone = may_store(cache, (&Method::GET, false, false), status, &field);
-                let is_used = stored(cache, &result, false) && !result.has_plain("no-cache");
-                prop_assert!(!is_used || alone, "{cache:?}: {result:?}");
+                for is_authorized in [false, true] {
+                    let read = (&Method::GET, is_authorized, false);
+                    let alone = may_store(cache, read, status, &field);
+                    let is_used =
+                        stored(cache, &result, is_authorized) && !result.has_plain("no-cache");
+                    prop_assert!(!is_used || alone, "{cache:?} {is_authorized}: {result:?}");
+                }
             }
         }
         let is_kept = stored(Cache::OfOne, &result, false);

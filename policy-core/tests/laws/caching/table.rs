@@ -106,6 +106,30 @@ fn a_handler_makes_a_declaration_stricter() {
     assert_eq!(control(Some(&NEVER), (&Method::GET, 200, NOTHING), &["max-age=5"]), "no-store");
 }
 
+/// RFC 9111 3.5: `must-revalidate` and `s-maxage` let shared caches keep the response to a request
+/// with `Authorization`, such as one that an upstream authenticates.
+#[test]
+fn a_restriction_of_one_side_opens_no_shared_cache() {
+    const AGED: CachePolicy = CachePolicy::unstated().max_age(60).build();
+    const ASKED: CachePolicy = CachePolicy::unstated().max_age(60).must_revalidate().build();
+    const SHORTER: CachePolicy = CachePolicy::unstated().max_age(60).s_maxage(30).build();
+    for (policy, written, wanted) in [
+        (&AGED, "max-age=60", "max-age=60"),
+        (&AGED, "max-age=60, must-revalidate", "private, max-age=60, must-revalidate"),
+        (&AGED, "max-age=60, s-maxage=30", "private, max-age=60"),
+        (&AGED, "max-age=60, s-maxage=90", "max-age=60"),
+        (&ASKED, "max-age=60", "private, max-age=60, must-revalidate"),
+        (&ASKED, "max-age=60, must-revalidate", "max-age=60, must-revalidate"),
+        (&ASKED, "public, max-age=5", "max-age=5, must-revalidate"),
+        (&SHORTER, "max-age=60", "private, max-age=60"),
+        (&SHORTER, "max-age=30", "max-age=30"),
+        (&SHORTER, "public, max-age=60", "max-age=60, s-maxage=30"),
+    ] {
+        let found = control(Some(policy), (&Method::GET, 200, NOTHING), &[written]);
+        assert_eq!(found, wanted, "{written} where {policy}");
+    }
+}
+
 #[test]
 fn personal_responses_stay_private() {
     for facts in [SESSION, BEARER, NONCE] {
