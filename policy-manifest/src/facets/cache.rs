@@ -91,14 +91,14 @@ impl Cache {
         self.storers() <= other.storers() && (self.no_store || (is_as_short && varies))
     }
 
-    /// The caches that may keep a response (RFC 9111 3): none, private ones, also shared ones if its
-    /// request has no `Authorization`, or all.
+    /// The caches that may keep a response (RFC 9111 3, 3.5): none, private ones, also shared ones if
+    /// its request has no `Authorization`, or all.
     fn storers(&self) -> u8 {
         match self.audience {
             _ if self.no_store => 0,
             Audience::Private => PRIVATE_CACHES,
             Audience::Public => ALL_CACHES,
-            _ if self.s_maxage.is_some() => ALL_CACHES,
+            _ if self.s_maxage.is_some() || self.must_revalidate => ALL_CACHES,
             _ => 2,
         }
     }

@@ -104,6 +104,23 @@ fn a_caching_policy_that_serves_more_opens() {
     });
 }
 
+/// RFC 9111 3.5: each lets shared caches keep what an upstream authenticates by `Authorization`.
+#[test]
+fn a_caching_policy_that_keeps_responses_to_credentials_opens() {
+    let old = Cache { max_age: Some(60), ..Cache::default() };
+    for (new, narrows) in [
+        (Cache { audience: Audience::Public, ..old.clone() }, false),
+        (Cache { s_maxage: Some(60), ..old.clone() }, false),
+        // It also ends the use of stale responses.
+        (Cache { must_revalidate: true, ..old.clone() }, true),
+    ] {
+        let found = effects(|route, is_new| {
+            route.cache = Some(if is_new { new.clone() } else { old.clone() });
+        });
+        assert_eq!(found, (true, narrows), "{}", new.control());
+    }
+}
+
 /// Without a policy, handlers may let shared caches keep responses to anybody.
 #[test]
 fn a_caching_policy_that_is_gone_opens_where_no_caller_is_required() {

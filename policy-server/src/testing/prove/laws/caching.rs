@@ -119,7 +119,7 @@ pub(super) struct Reuse {
     is_stored: bool,
     /// Whether a shared cache may store it.
     is_shared: bool,
-    /// Whether a shared cache may store responses to requests with `Authorization`.
+    /// Whether a shared cache may store responses to requests with `Authorization` (RFC 9111 3.5).
     is_public: bool,
     /// Whether a private cache need not revalidate it when the user reloads (RFC 8246).
     is_immutable: bool,
@@ -153,8 +153,8 @@ impl Reuse {
             numbers.map(|number| number.unwrap_or(u64::MAX)).max()
         };
         let (age, shared_age) = (seconds("max-age"), seconds("s-maxage"));
-        let is_public = permits("public") || shared_age.is_some();
-        let is_kept = KEPT.contains(&status) || is_public || age.is_some();
+        let is_opened = permits("public") || shared_age.is_some();
+        let is_kept = KEPT.contains(&status) || is_opened || age.is_some();
         if restricts("no-store") || !is_kept {
             return Self::default();
         }
@@ -166,7 +166,7 @@ impl Reuse {
         let kept = Self {
             is_stored: true,
             is_shared: !is_private,
-            is_public: is_public && !is_private,
+            is_public: !is_private && (is_opened || permits("must-revalidate")),
             is_immutable: permits("immutable"),
             own,
             shared: if is_private { 0 } else { shared_age.unwrap_or(own) },
@@ -197,10 +197,8 @@ impl Reuse {
 
 /// Whether a shared cache may reuse the response to a request without validation.
 fn is_shared(request: &ProbeRequest, reuse: &Reuse) -> bool {
-    // `must-revalidate` permits it, too (RFC 9111 3.5), and leaves no time in which it is stale.
-    let is_for_many = reuse.is_public || reuse.stale == 0;
     let has_token = request.headers.contains_key(header::AUTHORIZATION);
-    reuse.is_reused() && reuse.is_shared && (!has_token || is_for_many)
+    reuse.is_reused() && reuse.is_shared && (!has_token || reuse.is_public)
 }
 
 fn view(reply: &Reply, is_shared: bool) -> View {

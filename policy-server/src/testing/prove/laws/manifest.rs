@@ -240,6 +240,7 @@ mod tests {
     fn caches_are_told_what_the_route_says_or_less() {
         let public = CachePolicy::public().max_age(60).s_maxage(90).build();
         let private = CachePolicy::private().max_age(60).build();
+        let aged = CachePolicy::unstated().max_age(60).build();
         let (no_cache, kept_by_nobody) =
             (CachePolicy::public().no_cache().build(), CachePolicy::no_store().build());
         for (policy, sent, is_kept) in [
@@ -259,6 +260,10 @@ mod tests {
             (private, "private, max-age=99999999999999999999", false),
             (private, "private, max-age=60, immutable", false),
             (private, "private, max-age=60, must-revalidate", true),
+            (aged, "max-age=60", true),
+            (aged, "private, max-age=60, must-revalidate", true),
+            (aged, "max-age=60, must-revalidate", false),
+            (aged, "max-age=60, s-maxage=60", false),
             (no_cache, "public, no-cache", true),
             (no_cache, "public, no-cache, max-age=600", true),
             (no_cache, "public", false),
