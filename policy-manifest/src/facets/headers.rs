@@ -139,6 +139,9 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
             match (before.get(name), after.get(name)) {
                 (Some(_), None) => found.add(Direction::Opens, format!("`{name}`{on} is gone")),
                 (None, Some(value)) => {
+                    let before = strictness::default_of(name);
+                    let order = before.and_then(|old| strictness::compare(name, old, value));
+                    found.opens |= order.is_some_and(|order| order.opens);
                     found.add(Direction::Narrows, format!("`{name}: {value}`{on} is new"));
                 }
                 (Some(one), Some(other)) if one != other => {

@@ -251,6 +251,29 @@ fn a_referrer_policy_that_sends_more_opens() {
     assert_eq!(changed, 56);
 }
 
+/// Browsers have a default for each of them.
+#[test]
+fn a_new_header_that_allows_more_than_none_opens() {
+    for (name, value, opens) in [
+        ("referrer-policy", "unsafe-url", true),
+        ("referrer-policy", "no-referrer-when-downgrade", true),
+        ("referrer-policy", "strict-origin-when-cross-origin", false),
+        ("permissions-policy", "camera=*", true),
+        ("permissions-policy", "camera=(self), usb=()", false),
+        ("cross-origin-resource-policy", "cross-origin", true),
+        ("cross-origin-resource-policy", "same-origin", false),
+        ("cross-origin-opener-policy", "unsafe-none", false),
+        ("content-security-policy", "default-src *", false),
+        ("x-own", "1", false),
+    ] {
+        let old = with("x-content-type-options", "nosniff");
+        let mut new = old.clone();
+        let headers = new.headers.get_mut("a").expect("the set");
+        headers.every.insert(name.to_owned(), value.to_owned());
+        assert_eq!(crate::effects(&old, &new), (opens, true), "{name}: {value}");
+    }
+}
+
 #[test]
 fn what_has_no_order_opens_and_says_so() {
     let (old, new) = (with("x-own", "1"), with("x-own", "2"));

@@ -78,6 +78,18 @@ pub(super) fn order_of(name: &str) -> Option<Order> {
     })
 }
 
+/// What browsers do without the header of this lower-case name, as one of its values, if another value
+/// allows more.
+pub(super) fn default_of(name: &str) -> Option<&'static str> {
+    Some(match name {
+        // A page with `require-corp` loads a resource of another origin only if it has the header.
+        "cross-origin-resource-policy" => "same-origin",
+        "permissions-policy" => "",
+        "referrer-policy" => "strict-origin-when-cross-origin",
+        _ => return None,
+    })
+}
+
 /// Compares two values of a list that begins with the strictest one. Parameters, which only report,
 /// do not count.
 fn ranked(values: &[&str], old: &str, new: &str) -> Option<Comparison> {
