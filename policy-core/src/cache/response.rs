@@ -281,7 +281,8 @@ fn remove_rivals(headers: &mut HeaderMap) {
 /// ```
 pub fn is_rival(name: &HeaderName) -> bool {
     let is_targeted = |name: &str| {
-        name.ends_with("-cache-control") || matches!(name, "surrogate-control" | "x-accel-expires")
+        name.ends_with("-cache-control")
+            || matches!(name, "edge-control" | "surrogate-control" | "x-accel-expires")
     };
     match *name {
         EXPIRES | PRAGMA => true,

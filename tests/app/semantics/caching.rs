@@ -234,9 +234,12 @@ async fn responses_follow_the_table_of_audiences() {
 /// `tests/laws/http/personal.rs` has a shared cache store what it may, whatever handlers write.
 #[tokio::test]
 async fn personal_responses_have_no_fields_of_other_caches() {
+    const RIVALS: [&str; 5] =
+        ["expires", "cdn-cache-control", "surrogate-control", "x-accel-expires", "edge-control"];
     let scenario = Scenario::new().await;
     let written = "cache-control: max-age=60|expires: Sun, 06 Nov 2094 08:49:37 GMT|\
-                   cdn-cache-control: max-age=60|surrogate-control: max-age=9|x-accel-expires: 9";
+                   cdn-cache-control: max-age=60|surrogate-control: max-age=9|x-accel-expires: 9|\
+                   edge-control: cache-maxage=9";
     for (path, who) in [
         ("/session", "session"),
         ("/token", "token"),
@@ -249,7 +252,7 @@ async fn personal_responses_have_no_fields_of_other_caches() {
         for status in ["200", "203", "204", "301", "302", "404", "410", "500"] {
             let request = scenario.get(path, who).header("x-status", status);
             let response = request.header("x-response", written).send().await;
-            for rival in ["expires", "cdn-cache-control", "surrogate-control", "x-accel-expires"] {
+            for rival in RIVALS {
                 assert!(response.header(rival).is_none(), "{path} {who} {rival} {response:?}");
             }
             let varies = who == "token" || names(&response).contains("cookie");
