@@ -120,9 +120,7 @@ impl SecurityHeaders {
 
     /// Whether [`apply`](Self::apply) writes its nonce into a response with these headers.
     fn writes_nonce(&self, headers: &HeaderMap) -> bool {
-        self.takes_nonce()
-            && headers.get(CONTENT_TYPE).is_some_and(is_page)
-            && !headers.contains_key(CONTENT_SECURITY_POLICY)
+        self.takes_nonce() && is_page(headers) && !headers.contains_key(CONTENT_SECURITY_POLICY)
     }
 
     /// Names and values of the headers: those of every response, then those of pages. A nonce is
@@ -156,7 +154,7 @@ impl SecurityHeaders {
         headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
         add(headers, &self.everywhere);
         let has_more = !self.on_pages.is_empty() || self.takes_nonce();
-        if !has_more || !headers.get(CONTENT_TYPE).is_some_and(is_page) {
+        if !has_more || !is_page(headers) {
             return;
         }
         if let Some(nonce) = nonce.filter(|_| self.writes_nonce(headers))
@@ -267,14 +265,32 @@ fn render_csp(directives: &[(Name, Vec<Source<'_>>)], nonce: Option<&str>) -> St
     directives.iter().map(directive).collect::<Vec<_>>().join("; ")
 }
 
-/// Whether a browser displays this as a page whose scripts run: HTML, and all XML.
-fn is_page(content_type: &HeaderValue) -> bool {
-    let media_type = content_type.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
+/// Whether a browser may display the response with these headers as a page whose scripts run: HTML, and
+/// all XML. If there are several types, browsers take the last valid one (Fetch, extract a MIME type);
+/// here, one that is a page is enough.
+///
+/// ```
+/// use http::{HeaderMap, HeaderValue, header::CONTENT_TYPE};
+/// use policy_core::headers::is_page;
+///
+/// let of = |value| HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(value))]);
+/// assert!(is_page(&of("image/svg+xml")) && is_page(&of("image/png, text/html")));
+/// assert!(!is_page(&of("image/png")));
+/// ```
+pub fn is_page(headers: &HeaderMap) -> bool {
+    let lines = headers.get_all(CONTENT_TYPE).iter();
+    lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b',')).any(is_page_type)
+}
+
+fn is_page_type(media_type: &[u8]) -> bool {
+    let media_type = media_type.split(|byte| *byte == b';').next().unwrap_or_default();
     let media_type = media_type.trim_ascii();
     let ends_with_xml = media_type.split_last_chunk::<4>().is_some_and(|(_, end)| {
         end.eq_ignore_ascii_case(b"+xml") || end.eq_ignore_ascii_case(b"/xml")
     });
-    media_type.eq_ignore_ascii_case(b"text/html") || ends_with_xml
+    // Chromium and WebKit display `text/xsl` as XML, and Firefox `text/rdf`.
+    let known = ["text/html", "text/rdf", "text/xsl"];
+    ends_with_xml || known.iter().any(|page| media_type.eq_ignore_ascii_case(page.as_bytes()))
 }
 
 #[cfg(test)]
@@ -420,6 +436,10 @@ mod tests {
 
     #[test]
     fn pages_are_html_and_all_xml() {
+        let is_page = |content_type: &[u8]| {
+            let content_type = HeaderValue::from_bytes(content_type).unwrap();
+            is_page(&HeaderMap::from_iter([(CONTENT_TYPE, content_type)]))
+        };
         for content_type in [
             "text/html",
             "TEXT/HTML;charset=utf-8",
@@ -429,12 +449,34 @@ mod tests {
             "text/xml",
             "application/XML",
             "application/rss+xml",
+            "text/xsl",
+            "text/rdf",
         ] {
-            assert!(is_page(&HeaderValue::from_static(content_type)), "{content_type}");
+            assert!(is_page(content_type.as_bytes()), "{content_type}");
         }
         for content_type in ["application/json", "text/plain", "", "text/htmlx", "xml", "text"] {
-            assert!(!is_page(&HeaderValue::from_static(content_type)), "{content_type}");
+            assert!(!is_page(content_type.as_bytes()), "{content_type}");
         }
-        assert!(!is_page(&HeaderValue::from_bytes(b"text/\xff").unwrap()));
+        assert!(!is_page(b"text/\xff"));
+    }
+
+    /// Fetch, extract a MIME type: of several lines and of several values in a line, the last valid one
+    /// counts.
+    #[test]
+    fn a_page_among_several_types_is_a_page() {
+        for lines in [
+            &["image/png", "text/html"][..],
+            &["image/png, text/html"],
+            &["image/png;a=b,TEXT/HTML;charset=utf-8"],
+            &["text/plain, image/svg+xml", "*/*"],
+            &["text/html", "image"],
+        ] {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append(CONTENT_TYPE, HeaderValue::from_static(line));
+            }
+            SecurityHeaders::new(&HeadersPolicy::DEFAULT).apply(&mut headers, None);
+            assert!(headers.contains_key(X_FRAME_OPTIONS), "{lines:?}");
+        }
     }
 }

@@ -12,7 +12,7 @@ mod policy;
 mod spec;
 
 #[cfg(feature = "engine")]
-pub use compiled::SecurityHeaders;
+pub use compiled::{SecurityHeaders, is_page};
 #[cfg(feature = "engine")]
 pub use nonce::Nonce;
 pub use policy::{HeadersPolicy, HeadersPolicyBuilder};

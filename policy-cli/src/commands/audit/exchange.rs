@@ -59,10 +59,6 @@ impl Response {
         problem.get("code")?.as_str().map(str::to_owned)
     }
 
-    pub(super) fn is_page(&self) -> bool {
-        self.text(&header::CONTENT_TYPE).is_some_and(|text| text.starts_with("text/html"))
-    }
-
     /// Whether a cache states that the response was stored.
     pub(super) fn is_from_cache(&self) -> bool {
         let age = self.text(&header::AGE).and_then(|age| age.parse::<u64>().ok());

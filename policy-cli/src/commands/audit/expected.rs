@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use http::{HeaderName, Request, header};
-use policy_core::{Refusal, cache::Audience};
+use policy_core::{Refusal, cache::Audience, headers::is_page};
 use policy_manifest::{
     Cache, Headers, Manifest, ManifestRoute,
     engine::{Decision, Engine, Outcome, RequestCredentials},
@@ -138,7 +138,7 @@ impl<'a> Expected<'a> {
             return Vec::new();
         }
         let Some(headers) = self.headers else { return Vec::new() };
-        let pages = headers.pages.iter().filter(|_| response.is_page());
+        let pages = headers.pages.iter().filter(|_| is_page(&response.headers));
         let all = headers.every.iter().chain(pages);
         let is_own = |name: &str| self.is_reached() && name != "x-content-type-options";
         all.map(|(name, value)| (name.as_str(), value.as_str(), is_own(name))).collect()
