@@ -30,7 +30,8 @@ pub struct ResponseFacts {
     pub session_read: bool,
     /// A bearer token authenticated the request.
     pub bearer: bool,
-    /// The route takes a bearer token and the request had none; another request may have one.
+    /// The route takes a bearer token, or a credential of a custom scheme, which may be in
+    /// `Authorization`, and the request had none; another request may have one.
     pub bearer_absent: bool,
     /// The `Content-Security-Policy` of the response has a nonce, which no other response may have.
     pub nonce_written: bool,

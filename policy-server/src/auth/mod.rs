@@ -164,9 +164,9 @@ impl RouteAuth {
         (self.auth, self.scheme.as_ref().map(|scheme| scheme.id))
     }
 
-    /// Whether the route takes bearer tokens.
-    fn takes_token(&self) -> bool {
-        matches!(self.auth, AuthPolicy::Required(policy) if policy.token)
+    /// Whether a credential of the route may be in `Authorization`: a bearer token, or that of a scheme.
+    fn takes_authorization(&self) -> bool {
+        matches!(self.auth, AuthPolicy::Required(policy) if policy.token || policy.scheme.is_some())
     }
 
     /// Whether browsers attach the scheme's credential automatically.

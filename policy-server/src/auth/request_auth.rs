@@ -55,7 +55,7 @@ pub(crate) struct RequestAuth {
     /// Whether the route uses an ambient scheme of the application, whose credential may be a
     /// cookie.
     is_ambient: bool,
-    takes_token: bool,
+    takes_authorization: bool,
     /// The page that sent the request.
     sender: Sender,
     /// Whether this is a CONNECT, which turns the connection or stream into a tunnel.
@@ -90,7 +90,7 @@ impl RequestAuth {
         Self {
             guard: Arc::clone(guard),
             is_ambient: route.is_ambient(),
-            takes_token: route.takes_token(),
+            takes_authorization: route.takes_authorization(),
             sender,
             is_connect: method == Method::CONNECT,
             known_of_sessions: AtomicU64::new(known.sessions),
@@ -372,7 +372,7 @@ impl RequestAuth {
             refused: false,
             session_read: committed.was_read || self.is_ambient,
             bearer,
-            bearer_absent: self.takes_token && !bearer,
+            bearer_absent: self.takes_authorization && !bearer,
             nonce_written: false,
         };
         let headers = response.headers_mut();

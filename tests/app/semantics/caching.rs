@@ -362,6 +362,18 @@ async fn a_default_applies_to_public_responses() {
     assert_eq!(control(&client.get("/nowhere").send().await), "no-store");
 }
 
+/// The scheme may read `Authorization`, and the next request may have one.
+#[tokio::test]
+async fn a_response_without_a_credential_of_a_scheme_varies_by_authorization() {
+    let client = App::new(()).scheme(CallerScheme).routes(routes![default, by_scheme]).test();
+    let names_for = async |request: TestRequest| Vec::from_iter(names(&request.send().await));
+    assert_eq!(names_for(client.get("/default/scheme")).await, ["authorization"]);
+    // The response to a caller is revalidated, which needs no `Vary`.
+    let ada = client.get("/default/scheme").header("x-caller", "ada");
+    assert_eq!(names_for(ada).await, [""; 0]);
+    assert_eq!(names_for(client.get("/default")).await, [""; 0]);
+}
+
 /// Such a default opens nothing. The manifest states it for the same routes.
 #[tokio::test]
 async fn a_default_that_forbids_storing_applies_to_every_route() {
