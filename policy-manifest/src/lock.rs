@@ -8,11 +8,13 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Change, Manifest, ManifestRoute, ReadError, RouteKind, Suppression, changes,
+    Change, Manifest, ManifestRoute, ObjectUse, ReadError, RouteCors, RouteKind, Suppression,
+    changes,
     changes::renamed,
     digest_of,
     engine::{Engine, EngineError},
     example_paths::ExamplePaths,
+    facets::json,
     read,
 };
 
@@ -44,7 +46,8 @@ pub struct Lock {
 pub struct Acceptance {
     /// The route, such as `GET /orders/{id}`; `app`; or a rule of an object, such as `Order.edit`.
     pub route: String,
-    /// The digest of its policy: a different policy must be accepted again.
+    /// The digest of its policy, with the rules of its objects and its run-time list of origins: a
+    /// different policy must be accepted again.
     pub policy: String,
     /// The name of the reviewer.
     pub who: String,
@@ -200,7 +203,13 @@ impl<'m> Digests<'m> {
     fn policy_of(&self, method: &str, path: &str) -> Option<String> {
         let mut route = self.engine.serving(method, path)?.clone();
         route.methods.clear();
-        serde_json::to_string(&route).ok()
+        // A route only names its rules and its list. Of those that came with it, no change tells more.
+        let uses = route.object.iter().flat_map(|objects| &objects.uses);
+        let rules = uses.flat_map(ObjectUse::rules);
+        let rules = rules.filter_map(|rule| self.manifest.objects.get(&rule).map(json));
+        let list = route.cors.as_ref().and_then(RouteCors::list);
+        let list = list.and_then(|it| self.manifest.app.lists.get(&it.list)).map(json);
+        Some(json(&route) + &rules.chain(list).collect::<String>())
     }
 
     /// Example paths of the routes that a name means: a mount, and a handler at its prefix, have one name.
@@ -248,7 +257,10 @@ impl fmt::Display for Acceptance {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Auth, RouteRequirement, samples::session};
+    use crate::{
+        Auth, OriginListFacts, RouteRequirement,
+        samples::{partners, session, texts},
+    };
 
     fn staff() -> Auth {
         let roles = vec!["staff".to_owned()];
@@ -390,6 +402,35 @@ mod tests {
         assert_eq!(lock.update(&open).unwrap().to_accept.len(), 0);
         assert_eq!(lock.update(&app("anyone")).unwrap().to_accept.len(), 1);
         assert_eq!(Lock { manifest: open, ..lock }.stale().unwrap().len(), 0);
+    }
+
+    #[test]
+    fn a_line_accepts_what_its_route_names_as_it_is() {
+        let ruled = |view: &str| {
+            let mut manifest = app(Auth::Public);
+            let (object, action) = ("Order".to_owned(), "view".to_owned());
+            let uses = crate::ObjectUse { object, action, key: crate::ObjectKey::List };
+            manifest.routes[0].object = Some(crate::RouteObjects::new([uses]));
+            manifest.objects.insert("Order.view".to_owned(), view.to_owned());
+            manifest
+        };
+        let shared = |origin: &str| {
+            let mut manifest = app(staff());
+            manifest.routes[0].cors = Some(RouteCors::new(partners(None)));
+            let list = OriginListFacts { origins: texts(&[origin]), ..OriginListFacts::default() };
+            manifest.app.lists.insert("partners".to_owned(), list);
+            manifest
+        };
+        let lock = Lock::new(app(staff()));
+        for [one, other] in [
+            [ruled("owner(user)"), ruled("anyone")],
+            [shared("https://a.example"), shared("https://b.example")],
+        ] {
+            let update = lock.update(&one).unwrap();
+            let lock = Lock { accepted: vec![signed(&update.to_accept[0].1)], ..lock.clone() };
+            assert!(lock.update(&one).unwrap().to_accept.is_empty());
+            assert_eq!(routes_to_accept(&lock.update(&other).unwrap()), ["GET /orders"]);
+        }
     }
 
     #[test]
