@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use policy_core::{
     Refusal,
+    auth::OWN_ISSUER,
     method::is_safe,
     outcome::{ArgumentKind, EVERY_REQUEST},
 };
@@ -127,7 +128,10 @@ fn add_kind_refusals(requests: MethodRequests<'_>, found: &mut Vec<Refusal>) {
 fn add_handler_refusals(requests: MethodRequests<'_>, found: &mut Vec<Refusal>) {
     let MethodRequests { route, method, .. } = requests;
     let is_read = matches!(method, "GET" | "HEAD");
-    for taken in &route.handler.takes {
+    // The rules of objects are about users of the app.
+    let checks_objects = route.object.as_ref().is_some_and(|objects| !objects.uses.is_empty());
+    let user = checks_objects.then_some(&ArgumentKind::User);
+    for taken in route.handler.takes.iter().chain(user) {
         match taken {
             // As in HTML, a form is in the query of a GET.
             ArgumentKind::Form if is_read => found.push(Refusal::QueryInvalid),
@@ -147,17 +151,59 @@ fn add_handler_refusals(requests: MethodRequests<'_>, found: &mut Vec<Refusal>) 
     }
 }
 
-/// Whether its callers may be users of another issuer.
+/// Whether its callers may be users of another issuer. If it names no issuer, it takes the tokens of the
+/// app, or those of the only issuer of an app that signs none.
 fn takes_foreign_tokens(MethodRequests { manifest, route, .. }: MethodRequests<'_>) -> bool {
     let Some(requirement) = route.auth.requirement() else { return false };
-    let accepts = manifest.app.tokens.as_ref().is_some_and(|it| !it.accepts.is_empty());
-    (requirement.token || requirement.ticket) && accepts
+    let Some(tokens) = &manifest.app.tokens else { return false };
+    let takes_others = match requirement.issuers.as_slice() {
+        [] => tokens.issuer.is_none(),
+        named => named.iter().any(|issuer| issuer != OWN_ISSUER),
+    };
+    (requirement.token || requirement.ticket) && !tokens.accepts.is_empty() && takes_others
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Auth, ObjectKey, ObjectUse, RouteObjects};
+    use crate::{
+        Auth, IssuerFacts, ObjectKey, ObjectUse, RouteObjects, RouteRequirement,
+        samples::{app, texts, token},
+    };
+
+    /// The tokens of another issuer name users who could have the names of others.
+    #[test]
+    fn a_route_for_users_refuses_those_of_the_issuers_that_it_takes() {
+        const PARTNER: &str = "https://id.partner.example";
+        let refuses = |issuers: &[&str], signs: bool, key: Option<ObjectKey>| {
+            let requirement = RouteRequirement { issuers: texts(issuers), ..token() };
+            let mut route = ManifestRoute::handler("/orders", ["GET"], Auth::Required(requirement));
+            match key {
+                None => route.handler.takes.push(ArgumentKind::User),
+                Some(key) => {
+                    let (object, action) = ("Order".to_owned(), "view".to_owned());
+                    route.object = Some(RouteObjects::new([ObjectUse { object, action, key }]));
+                }
+            }
+            let mut manifest = app(Vec::new());
+            if let Some(tokens) = &mut manifest.app.tokens {
+                tokens.accepts.push(IssuerFacts::new(PARTNER));
+                tokens.issuer.take_if(|_| !signs);
+            }
+            manifest.outcomes(&route, "GET").refuse(403, Some("auth.caller-foreign"))
+        };
+        let parameter = ObjectKey::Parameter("id".to_owned());
+        for key in [None, Some(parameter), Some(ObjectKey::Handler), Some(ObjectKey::List)] {
+            for (issuers, signs, expected) in [
+                (&[OWN_ISSUER][..], true, false),
+                (&[], true, false),
+                (&[], false, true),
+                (&[OWN_ISSUER, PARTNER], true, true),
+            ] {
+                assert_eq!(refuses(issuers, signs, key.clone()), expected, "{issuers:?} {key:?}");
+            }
+        }
+    }
 
     #[test]
     fn a_route_refuses_by_the_objects_that_it_loads() {
