@@ -157,7 +157,10 @@ pub(super) fn login(
             gates::check_head(&GatedEngine(engine), &request, &mut RecordedSteps(Vec::new()));
         let admitted = admitted.continue_value()?;
         let run = CallerGates::new(engine, admitted.route, &request, &admitted.grant, caller);
-        Some(run.authenticate().ok()??.login.clone())
+        let known = run.authenticate().ok()??;
+        // Only tokens and tickets have issuers.
+        let issuer = known.login.issuer.clone().filter(|_| known.explicit.is_some());
+        Some(Login { issuer, ..known.login.clone() })
     })
 }
 

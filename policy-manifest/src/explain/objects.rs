@@ -51,11 +51,13 @@ pub(super) fn evaluate(
         // All others name the caller.
         _ => login.is_none().then_some(false),
     };
+    // Users of another issuer get no object: they could have the names of users.
+    let is_foreign = login.is_some_and(|login| login.issuer.is_some());
     let uses = route.object.iter().flat_map(|objects| &objects.uses);
     let rules = uses.flat_map(|object| object.rules().map(move |rule| (object, rule)));
     let found = rules.filter_map(|(object, rule)| {
         let condition = manifest.condition(&rule)?;
-        let left = condition.reduced(&mut known);
+        let left = if is_foreign { Err(false) } else { condition.reduced(&mut known) };
         let asks = left.as_ref().is_ok_and(Condition::asks_engine);
         let engine = manifest.app.engine.as_ref().filter(|_| asks);
         let engine = engine.map(|engine| engine.name.clone());

@@ -439,6 +439,10 @@ fn objects_are_explained_by_what_their_caller_leaves_open() {
     let anonymous = objects::evaluate(&manifest, route, None);
     let anonymous: Vec<_> = anonymous.into_iter().map(|found| found.left).collect();
     assert_eq!(anonymous, [object("draft"), LeftCondition::Fails]);
+    let issuer = Some("https://id.partner.example".to_owned());
+    let foreign = Login { issuer, roles: texts(&["lead"]), ..Login::default() };
+    let foreign = objects::evaluate(&manifest, route, Some(&foreign));
+    assert!(foreign.iter().all(|found| found.left == LeftCondition::Fails), "{foreign:?}");
     // The engine is named where it may be asked.
     manifest.objects.insert("Order.edit".to_owned(), "engine & role(\"lead\")".to_owned());
     manifest.app.engine = Some(EngineFacts { name: "cedar".to_owned(), ..EngineFacts::default() });
