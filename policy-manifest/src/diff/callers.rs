@@ -21,7 +21,8 @@ pub(super) fn candidates(
         || sides.iter().any(|(_, route)| route.is_some_and(|route| route.takes_session));
     let logins = logins(sides, &requirements);
     // Only tokens have issuers.
-    let of_app = logins.iter().filter(|login| login.issuer == default_issuer(&sides));
+    let default = default_issuers(&sides).min();
+    let of_app = logins.iter().filter(|login| login.issuer == default);
     let of_app: Vec<Login> = of_app.map(|login| Login { issuer: None, ..login.clone() }).collect();
     let slots = |logins: &[Login], is_taken: bool| -> Vec<Slot> {
         let states = [Slot::Invalid, Slot::Unchecked];
@@ -73,7 +74,8 @@ pub(super) fn candidates(
     found
 }
 
-fn default_issuer(sides: &[(&Side, Option<&ManifestRoute>); 2]) -> Option<String> {
+/// The issuers whose tokens routes take that name none, where that is not the app.
+fn default_issuers(sides: &[(&Side, Option<&ManifestRoute>); 2]) -> impl Iterator<Item = String> {
     let issuers = sides.iter().map(|(side, _)| {
         let tokens = side.manifest.app.tokens.as_ref()?;
         match &tokens.issuer {
@@ -81,7 +83,7 @@ fn default_issuer(sides: &[(&Side, Option<&ManifestRoute>); 2]) -> Option<String
             None => tokens.accepts.first().map(|facts| facts.issuer.clone()),
         }
     });
-    issuers.flatten().min()
+    issuers.flatten()
 }
 
 /// Logins, one of each kind that the requirements distinguish.
@@ -90,8 +92,8 @@ fn logins(
     requirements: &[RouteRequirement; 2],
 ) -> Vec<Login> {
     let [one, other] = requirements;
-    let default = default_issuer(&sides);
-    let mut issuers = BTreeSet::from([None, default.clone()]);
+    let default = default_issuers(&sides).min();
+    let mut issuers: BTreeSet<_> = default_issuers(&sides).map(Some).chain([None]).collect();
     for issuer in one.issuers.iter().chain(&other.issuers) {
         issuers.insert((issuer != OWN_ISSUER).then(|| issuer.clone()));
     }

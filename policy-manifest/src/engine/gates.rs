@@ -337,7 +337,7 @@ impl<'a> CallerGates<'a> {
         };
         let refusal = match state {
             CredentialState::Valid(login)
-                if scheme.is_some() || self.takes(login, &requirement.issuers) =>
+                if scheme.is_some() || self.takes(login, explicit, &requirement.issuers) =>
             {
                 return Ok(Some(IdentifiedCaller {
                     login,
@@ -358,11 +358,22 @@ impl<'a> CallerGates<'a> {
     }
 
     /// Whether a route that names these issuers takes this login. If it names none, it takes those
-    /// of the app, or, in an app that signs no tokens, those of its only issuer.
-    fn takes(&self, login: &Login, issuers: &[String]) -> bool {
+    /// of the app, or, in an app that signs no tokens, those of its only issuer. Tickets are issued from
+    /// sessions, too.
+    fn takes(
+        &self,
+        login: &Login,
+        explicit: Option<ExplicitCredential>,
+        issuers: &[String],
+    ) -> bool {
+        let Engine { own_issuer, only_issuer, has_sessions, .. } = self.engine;
+        let is_of_session = explicit == Some(ExplicitCredential::Ticket) && *has_sessions;
         match (&login.issuer, issuers) {
-            (issuer, []) => issuer.is_none() == self.engine.signs_tokens,
-            (None, named) => named.iter().any(|name| name == OWN_ISSUER),
+            (None, []) => own_issuer.is_some() || is_of_session,
+            (Some(_), []) => login.issuer == *only_issuer,
+            (None, named) => {
+                named.iter().any(|name| name == OWN_ISSUER || Some(name) == own_issuer.as_ref())
+            }
             (Some(issuer), named) => named.contains(issuer),
         }
     }

@@ -53,7 +53,10 @@ pub struct Engine {
     has_sessions: bool,
     has_login_page: bool,
     knows_callers: bool,
-    signs_tokens: bool,
+    /// The issuer of the app's own tokens, if it signs any.
+    own_issuer: Option<String>,
+    /// The only issuer of an app that signs none.
+    only_issuer: Option<String>,
     /// The name of the cookie of sessions.
     cookie: String,
     serves_trace: bool,
@@ -160,12 +163,18 @@ impl Engine {
                 OwnOrigin::Public(PublicOrigin::parse(text).map_err(EngineError::PublicOrigin)?)
             }
         };
+        let own_issuer = app.tokens.as_ref().and_then(|facts| facts.issuer.clone());
+        // If there are several, an app starts only if its routes name theirs.
+        let only_issuer = app.tokens.as_ref().and_then(|facts| facts.accepts.first());
+        let only_issuer = only_issuer.filter(|_| own_issuer.is_none());
+        let only_issuer = only_issuer.map(|facts| facts.issuer.clone());
         let mut engine = Self {
             own,
             has_sessions: app.sessions.is_some(),
             has_login_page: app.sessions.as_ref().is_some_and(|facts| facts.login_page.is_some()),
             knows_callers: app.sessions.is_some() || app.tokens.is_some(),
-            signs_tokens: app.tokens.as_ref().is_some_and(|facts| facts.issuer.is_some()),
+            own_issuer,
+            only_issuer,
             cookie: app.sessions.as_ref().map(|facts| facts.cookie.clone()).unwrap_or_default(),
             serves_trace: app.trace,
             trusts_proxies: !app.proxies.is_empty(),
@@ -323,15 +332,9 @@ impl Engine {
 
     /// The facts of the app on which decisions about its routes depend, except its own origin and
     /// the name of its cookie.
-    pub(super) fn facts(&self) -> (TrailingSlash, [bool; 5]) {
-        let facts = [
-            self.has_sessions,
-            self.knows_callers,
-            self.signs_tokens,
-            self.serves_trace,
-            self.trusts_proxies,
-        ];
-        (self.trailing_slash(), facts)
+    pub(super) fn facts(&self) -> (TrailingSlash, [bool; 4], [&Option<String>; 2]) {
+        let facts = [self.has_sessions, self.knows_callers, self.serves_trace, self.trusts_proxies];
+        (self.trailing_slash(), facts, [&self.own_issuer, &self.only_issuer])
     }
 
     /// The route that serves a method of a path, or of other paths (`*`), or of CONNECT (an empty

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    Auth, Change, Csrf, EngineFacts, ManifestRoute, ObjectKey, ObjectUse, RouteKind, RouteObjects,
-    RouteRequirement, SessionFacts,
+    Auth, Change, Csrf, EngineFacts, IssuerFacts, ManifestRoute, ObjectKey, ObjectUse, RouteKind,
+    RouteObjects, RouteRequirement, SessionFacts, TokenFacts,
     engine::{CredentialState, Login},
     samples::{cors, partners, session, texts, token, tokens},
 };
@@ -396,6 +396,51 @@ fn head_with_upgrade_reaches_a_proxy() {
         let sent = request(method, "/up/a", &fields);
         let found = explained_in(&manifest, &sent, &RequestCredentials::default());
         assert_eq!(found.decision.outcome, Outcome::Reached, "{method} {site}");
+    }
+}
+
+/// As the server takes them: tickets are issued from sessions, too, and the app may be named by its URL.
+#[test]
+fn an_issuer_is_taken_that_the_route_names_or_that_is_the_only_one() {
+    const OWN: &str = "https://api.shop.example";
+    const PARTNER: &str = "https://id.partner.example";
+    let is_taken = |signs: bool, named: &[&str], credential: &str, issuer: Option<&str>| {
+        let mut manifest = shop();
+        let issuers = texts(named);
+        let requirement = RouteRequirement { ticket: true, issuers, ..token() };
+        let auth = Auth::Required(requirement);
+        manifest.routes.push(ManifestRoute::handler("/live", ["GET"], auth));
+        let accepts = vec![IssuerFacts::new(PARTNER)];
+        let issuer_of_app = signs.then(|| OWN.to_owned());
+        manifest.app.tokens = Some(TokenFacts { issuer: issuer_of_app, accepts, ..tokens() });
+        let login = Login { age: Some(0), issuer: issuer.map(str::to_owned), ..Login::default() };
+        let valid = CredentialState::Valid(login);
+        let (sent, caller) = match credential {
+            "ticket" => (
+                request("GET", "/live?ticket=1", &[]),
+                RequestCredentials { ticket: valid, ..RequestCredentials::default() },
+            ),
+            _ => (
+                request("GET", "/live", &[("authorization", "Bearer 1")]),
+                RequestCredentials { token: valid, ..RequestCredentials::default() },
+            ),
+        };
+        explained_in(&manifest, &sent, &caller).decision.outcome == Outcome::Reached
+    };
+    let unknown = Some("https://unknown.invalid");
+    for (signs, named, credential, issuer, expected) in [
+        (true, &[OWN][..], "token", None, true),
+        (true, &[PARTNER], "token", None, false),
+        (true, &[], "token", Some(PARTNER), false),
+        (false, &[], "token", Some(PARTNER), true),
+        (false, &[], "token", unknown, false),
+        (false, &[], "token", None, false),
+        (false, &[], "ticket", None, true),
+        (false, &[], "ticket", unknown, false),
+        (false, &[PARTNER], "ticket", None, false),
+    ] {
+        let found = is_taken(signs, named, credential, issuer);
+        assert_eq!(found, expected, "{signs} {named:?} {credential} {issuer:?}");
     }
 }
 

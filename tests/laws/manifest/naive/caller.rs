@@ -98,7 +98,7 @@ fn authenticate<'a>(
     let issuers = texts(&required["issuers"]);
     if required["token"] == true && has_bearer(request)? {
         return match &sender.token {
-            CredentialState::Valid(login) if takes(app, login, &issuers) => {
+            CredentialState::Valid(login) if takes(app, login, false, &issuers) => {
                 Ok(Some(Known { login, by: By::Token }))
             }
             CredentialState::Expired => Err("auth.token-expired"),
@@ -111,7 +111,7 @@ fn authenticate<'a>(
     if required["ticket"] == true && tickets == 1 && may_have {
         check_ticket(app, route, request)?;
         return match &sender.ticket {
-            CredentialState::Valid(login) if takes(app, login, &issuers) => {
+            CredentialState::Valid(login) if takes(app, login, true, &issuers) => {
                 Ok(Some(Known { login, by: By::Ticket }))
             }
             CredentialState::Unchecked => Err("auth.credentials-unchecked"),
@@ -162,14 +162,18 @@ pub(super) fn has_ambient(asked: &Asked) -> bool {
     asked.has("cookie") || (asked.has("authorization") && has_bearer(asked) != Ok(true))
 }
 
-/// Whether a route with these issuers accepts a login.
-fn takes(app: &App<'_>, login: &Login, issuers: &[String]) -> bool {
+/// Whether a route with these issuers accepts a login. Sessions get tickets, too.
+fn takes(app: &App<'_>, login: &Login, is_ticket: bool, issuers: &[String]) -> bool {
     let tokens = app.fact("tokens");
     let signs = tokens.is_some_and(|tokens| tokens.get("issuer").is_some());
+    let accepts = tokens.and_then(|tokens| tokens.get("accepts")?.as_array());
     match &login.issuer {
-        None if issuers.is_empty() => signs,
+        None if issuers.is_empty() => signs || is_ticket && app.fact("sessions").is_some(),
         None => issuers.iter().any(|issuer| issuer == "own"),
-        Some(_) if issuers.is_empty() => !signs,
+        Some(issuer) if issuers.is_empty() => {
+            let only = accepts.and_then(|accepts| accepts.first());
+            !signs && only.is_some_and(|only| only["issuer"] == **issuer)
+        }
         Some(issuer) => issuers.contains(issuer),
     }
 }
