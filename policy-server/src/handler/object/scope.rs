@@ -177,12 +177,15 @@ const VALUES: [&str; 12] = [
     "user",
 ];
 
-/// A column of a table, or an expression, which is in parentheses and so always one operand.
+/// A column of a table, or an expression, which is in parentheses and so always one operand. Without
+/// quotes, databases read a name in any case, and PostgreSQL as small letters.
 fn qualified(table: &str, column: &str) -> String {
     let is_plain = column.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     match (is_plain, table) {
         (false, _) => format!("({column})"),
-        (true, "") if VALUES.contains(&column) => format!("\"{column}\""),
+        (true, "") if VALUES.iter().any(|value| value.eq_ignore_ascii_case(column)) => {
+            format!("\"{}\"", column.to_ascii_lowercase())
+        }
         (true, "") => column.to_owned(),
         (true, table) => format!("{table}.{column}"),
     }
@@ -307,4 +310,23 @@ impl<T: Permits<View> + Permits<A>, A: Action> crate::handler::describe::TypedTa
     for Scope<T, A>
 {
     fn describe(_: &mut Signature) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_is_not_read_as_a_value_in_any_case() {
+        for (table, column, written) in [
+            ("", "owner", "owner"),
+            ("", "user", "\"user\""),
+            ("", "USER", "\"user\""),
+            ("", "Current_Role", "\"current_role\""),
+            ("t", "USER", "t.USER"),
+            ("", "user = 'a'", "(user = 'a')"),
+        ] {
+            assert_eq!(qualified(table, column), written);
+        }
+    }
 }

@@ -189,7 +189,7 @@ fn columns(table: &str, column: &str) -> Vec<String> {
     let is_name = column.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     match (is_name, table) {
         (false, _) => vec![format!("({column})")],
-        (true, "") => vec![column.to_owned(), format!("\"{column}\"")],
+        (true, "") => vec![column.to_owned(), format!("\"{}\"", column.to_ascii_lowercase())],
         (true, table) => vec![format!("{table}.{column}")],
     }
 }
