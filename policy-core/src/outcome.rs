@@ -45,6 +45,8 @@ pub enum ArgumentKind {
     Accept,
     /// Conditions on the state that the request changes.
     Preconditions,
+    /// The version of the object that the request changes, which its conditions name.
+    Version,
     /// Conditions of a reader on the state that the response names.
     ReadConditions,
     /// A range of bytes.
@@ -93,7 +95,7 @@ impl ArgumentKind {
             Self::CsrfToken => &[Refusal::SessionStore, Refusal::SessionBusy],
             Self::Accept => &[Refusal::NotAcceptable],
             Self::Preconditions => &[Refusal::PreconditionFailed, Refusal::PreconditionRequired],
-            Self::ReadConditions => &[Refusal::PreconditionFailed],
+            Self::Version | Self::ReadConditions => &[Refusal::PreconditionFailed],
             Self::Range => &[Refusal::RangeNotSatisfiable],
             Self::WebSocket => &[
                 Refusal::WebSocketOrigin,

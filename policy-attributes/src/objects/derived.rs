@@ -41,6 +41,7 @@ impl DerivedObject<'_> {
         let version = fields.iter().find(|field| field.mark == Mark::Version).map(|field| {
             let (name, ty) = (field.name, field.ty);
             quote_spanned! {ty.span()=>
+                const IS_VERSIONED: bool = true;
                 #[allow(clippy::useless_conversion, reason = "the field may be of any integer")]
                 fn version(&self) -> ::core::option::Option<u64> {
                     u64::try_from(self.#name).ok()

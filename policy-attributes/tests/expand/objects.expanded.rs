@@ -106,6 +106,7 @@ const _: () = {
                 _ => false,
             }
         }
+        const IS_VERSIONED: bool = true;
         #[allow(clippy::useless_conversion, reason = "the field may be of any integer")]
         fn version(&self) -> ::core::option::Option<u64> {
             u64::try_from(self.version).ok()

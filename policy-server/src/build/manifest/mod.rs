@@ -12,6 +12,8 @@ use policy_core::{
     head::{OwnOrigin, PublicOrigin},
     headers::HeadersPolicy,
     limits::Limits,
+    method::is_safe,
+    outcome::ArgumentKind,
     route::{
         Facet, FacetPolicy as _, FromSpec as _, Level, LevelPolicy, RouteFacts, RoutePolicy,
         nearest,
@@ -491,7 +493,8 @@ impl<'a> DeclaredTarget<'a> {
     }
 }
 
-/// Notes the objects that a handler takes, and the ids that it takes without one.
+/// Notes the objects that a handler takes, the version of the one that it changes, and the ids that it takes
+/// without one.
 fn add_objects(route: &mut ManifestRoute, Signature { objects, ids, .. }: &Signature) {
     let uses = objects.iter().map(|object| ObjectUse {
         object: object.name.to_owned(),
@@ -505,7 +508,12 @@ fn add_objects(route: &mut ManifestRoute, Signature { objects, ids, .. }: &Signa
     if !objects.is_empty() {
         route.object.get_or_insert_default().uses = uses.collect();
     }
-    let is_checked = objects.iter().any(|it| !matches!(it.key, KeyOrigin::Parameter(_)))
+    let is_of_path = |it: &&ObjectDescription| matches!(it.key, KeyOrigin::Parameter(_));
+    let changes = route.methods.iter().any(|method| !is_safe(method));
+    if changes && objects.iter().rfind(is_of_path).is_some_and(|it| it.is_versioned) {
+        route.handler.takes.push(ArgumentKind::Version);
+    }
+    let is_checked = objects.iter().any(|it| !is_of_path(&it))
         || route.object.as_ref().is_some_and(|it| it.none.is_some());
     let ids: BTreeSet<_> = ids.iter().flat_map(|ids_of| ids_of()).map(str::to_owned).collect();
     if route.auth != Auth::Public && !is_checked && !ids.is_empty() {

@@ -167,7 +167,8 @@ impl DescribedRoute<'_> {
         let header = |name: &str, about: &str| {
             parameter(name, "header", false, json!({ "type": "string", "description": about }))
         };
-        if self.takes(ArgumentKind::Preconditions) {
+        let is_versioned = self.route.handler.takes.contains(&ArgumentKind::Version);
+        if self.takes(ArgumentKind::Preconditions) || is_versioned {
             found.push(header("If-Match", "The entity tag of the state that is changed."));
         }
         if self.takes(ArgumentKind::ReadConditions) && self.is_read() {

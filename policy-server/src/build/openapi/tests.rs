@@ -134,6 +134,48 @@ fn a_route_lists_the_refusals_that_it_can_meet_and_no_others() {
     assert_eq!(codes["properties"]["code"]["enum"], expected);
 }
 
+/// An object whose version a client may state.
+#[derive(Object)]
+#[rule(View = anyone)]
+#[rule(Edit = owner)]
+struct Shade {
+    #[object(key)]
+    id: u64,
+    #[object(owner)]
+    user: String,
+    #[object(version)]
+    version: u64,
+}
+
+impl Load for Shade {
+    type Source = ();
+
+    async fn load(_: &u64, _: &(), _: &()) -> Result<Option<Self>, Problem> {
+        Ok(None)
+    }
+}
+
+#[get("/shades/{id}")]
+#[put("/shades/{id}")]
+#[auth(session)]
+async fn shade(shade: Allowed<Shade, Edit>) -> Json<u64> {
+    Json(shade.id)
+}
+
+/// The server compares the version before the handler runs, so no argument tells of it.
+#[test]
+fn a_change_of_an_object_with_a_version_may_state_one() {
+    let app = App::new(()).sessions(Sessions::memory()).routes(routes![shade]);
+    let document = app.openapi().unwrap();
+    for (method, is_change) in [("get", false), ("put", true)] {
+        let operation = &document.as_json()["paths"]["/shades/{id}"][method];
+        let parameters = operation["parameters"].as_array().unwrap();
+        let states_one = parameters.iter().any(|parameter| parameter["name"] == "If-Match");
+        let is_refused = operation["responses"].get("412").is_some();
+        assert_eq!((states_one, is_refused), (is_change, is_change), "{operation}");
+    }
+}
+
 /// A handler that does not list its problems may have others with a status that gates have, too.
 #[test]
 fn the_codes_of_a_status_are_all_that_clients_can_get() {

@@ -130,6 +130,9 @@ pub trait Object: Sized + Send + Sync + 'static {
     /// The places of these rules: a file and a line for each; empty if they are not known.
     const PLACES: &'static [(&'static str, u32)] = &[];
 
+    /// Whether it may have a [`version`](Self::version).
+    const IS_VERSIONED: bool = false;
+
     /// Whether a field is, or contains, the name of a user or a tenant.
     fn names(&self, field: &str, name: &str) -> bool;
 

@@ -36,6 +36,9 @@ pub(crate) struct ObjectDescription {
     pub(crate) places: &'static [(&'static str, u32)],
     /// The fields that its rules name.
     pub(crate) fields: &'static [Field],
+    /// Whether it may have a version.
+    #[cfg(feature = "manifest")]
+    pub(crate) is_versioned: bool,
     /// Whether it is loaded with a lock.
     #[cfg(feature = "testing")]
     pub(crate) is_locked: bool,
@@ -69,6 +72,8 @@ impl ObjectDescription {
             rules: T::RULES,
             places: T::PLACES,
             fields: T::FIELDS,
+            #[cfg(feature = "manifest")]
+            is_versioned: T::IS_VERSIONED,
             #[cfg(feature = "testing")]
             is_locked: false,
             #[cfg(feature = "testing")]

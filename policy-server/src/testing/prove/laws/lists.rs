@@ -221,6 +221,7 @@ mod tests {
             rules: &[(VIEW, "!draft")],
             places: &[],
             fields: FIELDS,
+            is_versioned: false,
             is_locked: false,
             has_sample: |_| true,
             key_column: "id",
