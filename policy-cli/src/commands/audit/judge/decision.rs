@@ -136,8 +136,14 @@ fn is_without_allow(judged: &JudgedExchange<'_>) -> bool {
 
 fn check_reached(judged: &JudgedExchange<'_>, code: Option<&str>) -> Option<Code> {
     let code = code.filter(|code| is_refusal(code))?;
-    // Rights, age and session of a credential are not in the manifest.
-    let is_open = [Refusal::RightsMissing, Refusal::LoginTooOld].map(Refusal::code);
+    // The parameters of the path are made up, and handlers refuse with these codes, too.
+    let area = code.split('.').next().unwrap_or_default();
+    if matches!(area, "object" | "request" | "limit" | "handler") {
+        return None;
+    }
+    // Rights, age, session and issuer of a credential are not in the manifest.
+    let is_open = [Refusal::RightsMissing, Refusal::LoginTooOld, Refusal::CallerForeign];
+    let is_open = is_open.map(Refusal::code);
     if judged.probe.credential.is_some() {
         let is_dropped = code == Refusal::CredentialsMissing.code();
         return match is_open.contains(&code) {
@@ -146,10 +152,7 @@ fn check_reached(judged: &JudgedExchange<'_>, code: Option<&str>) -> Option<Code
             false => Some(Code::OtherPolicy),
         };
     }
-    // The parameters of the path are made up, and handlers refuse with these codes, too.
-    let area = code.split('.').next().unwrap_or_default();
-    let is_of_handler = matches!(area, "request" | "limit" | "handler");
-    (!is_of_handler && !judged.expected.is_service()).then_some(Code::OtherPolicy)
+    (!judged.expected.is_service()).then_some(Code::OtherPolicy)
 }
 
 fn check_refused(

@@ -382,6 +382,25 @@ fn problem(exchange: &mut Exchange, status: u16, code: &str) {
     exchange.response.body = format!("{{\"code\":\"{code}\"}}").into_bytes();
 }
 
+/// The ids in the paths of an audit are made up, and its user may be one of another issuer.
+#[test]
+fn an_object_that_is_not_there_is_a_response_of_its_route() {
+    for (status, code) in [
+        (404, "object.not-found"),
+        (403, "object.denied"),
+        (400, "request.parameter-invalid"),
+        (403, "auth.caller-foreign"),
+    ] {
+        finds(&[], |trial, index, exchange| {
+            let has_credential = trial.probes[index].credential.is_some();
+            if has_credential && exchange.response.status == 200 {
+                problem(exchange, status, code);
+                set(exchange, header::VARY, "accept");
+            }
+        });
+    }
+}
+
 #[test]
 fn refusals_by_the_app_name_the_changed_part_of_a_request() {
     for (purpose, status, refusal, code) in [
