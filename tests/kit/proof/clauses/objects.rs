@@ -75,6 +75,57 @@ fn honest_objects_are_proved() {
     assert!(text.contains("208 cases"), "{text}");
 }
 
+/// An object with more fields than a proof combines.
+#[derive(Object)]
+#[rule(View = a | b | c | d | e | f | g | h | i)]
+struct Wide {
+    #[object(key)]
+    id: u64,
+    #[object(flag)]
+    a: bool,
+    #[object(flag)]
+    b: bool,
+    #[object(flag)]
+    c: bool,
+    #[object(flag)]
+    d: bool,
+    #[object(flag)]
+    e: bool,
+    #[object(flag)]
+    f: bool,
+    #[object(flag)]
+    g: bool,
+    #[object(flag)]
+    h: bool,
+    #[object(flag)]
+    i: bool,
+}
+
+impl Load for Wide {
+    type Source = ();
+
+    async fn load(_: &u64, _: &(), _: &()) -> Result<Option<Self>, Problem> {
+        Ok(None)
+    }
+}
+
+#[get("/wide/{id}")]
+#[auth(session)]
+async fn wide(one: Allowed<Wide>, all: Scope<Wide>) -> String {
+    format!("{} {}", one.id, all.contains(&one))
+}
+
+#[test]
+fn fields_that_are_not_combined_are_stated() {
+    let proof = prove(with_sessions().routes(routes![wide]));
+    for law in [Law::ObjectRights, Law::ListRights] {
+        proof.check(law);
+        let stated = proof.caveats(law);
+        let words = "only 8 of the 9 fields of `Wide` are combined";
+        assert!(stated.iter().any(|line| line.contains(words)), "{law:?} {stated:?}");
+    }
+}
+
 #[get("/shared/{id}")]
 #[auth(public)]
 async fn open(order: Allowed<HonestOrder>) -> String {

@@ -13,7 +13,7 @@ use policy_core::{
 
 use super::{
     Fault, Law, LawSpec, Verdict,
-    objects::{MAX_FIELDS, VIEW, expected, number_of, rules_of},
+    objects::{MAX_FIELDS, VIEW, expected, number_of, rules_of, untried_fields},
     predicate::Row,
 };
 use crate::{
@@ -182,15 +182,14 @@ fn described(list: &ObjectDescription, values: u32) -> String {
     }
 }
 
-/// Lists that are not judged.
+/// Lists that are not judged, and fields beyond those that are combined.
 fn caveats(_: &DeclaredApp, route: &Declaration) -> Vec<String> {
     let unjudged = route.lists.iter().filter(|list| !is_judged(list));
-    unjudged
-        .map(|list| match (list.has_sample)(0) {
-            true => format!("no list can be filtered by the rules of `{}`", list.name),
-            false => format!("`{}` has no samples: state `#[object(sample = ..)]`", list.name),
-        })
-        .collect()
+    let unjudged = unjudged.map(|list| match (list.has_sample)(0) {
+        true => format!("no list can be filtered by the rules of `{}`", list.name),
+        false => format!("`{}` has no samples: state `#[object(sample = ..)]`", list.name),
+    });
+    unjudged.chain(route.lists.iter().filter_map(untried_fields)).collect()
 }
 
 #[cfg(test)]

@@ -220,7 +220,15 @@ fn judge(expected: Result<(), Refusal>, reply: &Reply, missing: &Reply) -> Verdi
     })
 }
 
-/// Exemptions, functions and engines that decide, and objects without samples.
+/// The fields of an object whose values are not combined.
+pub(super) fn untried_fields(object: &ObjectDescription) -> Option<String> {
+    let (name, all) = (object.name, object.fields.len());
+    let words = || format!("only {MAX_FIELDS} of the {all} fields of `{name}` are combined");
+    (all > MAX_FIELDS).then(words)
+}
+
+/// Exemptions, functions and engines that decide, objects without samples, and fields beyond those that are
+/// combined.
 fn caveats(_: &DeclaredApp, route: &Declaration) -> Vec<String> {
     let none = route.route.object.as_ref().and_then(|object| object.none.as_ref());
     let none = none.map(|reason| format!("a path parameter without an object: {reason}"));
@@ -238,7 +246,7 @@ fn caveats(_: &DeclaredApp, route: &Declaration) -> Vec<String> {
         }
         let unknown = (!(object.has_sample)(0))
             .then(|| format!("`{name}` has no samples: state `#[object(sample = ..)]`"));
-        function.into_iter().chain(engine).chain(unknown)
+        function.into_iter().chain(engine).chain(unknown).chain(untried_fields(object))
     });
     let lock = has_lock_before_another(&route.objects);
     let lock = lock.then(|| "an object is loaded with a lock before another one".to_owned());
