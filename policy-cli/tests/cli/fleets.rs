@@ -2,11 +2,12 @@
 
 use std::{fs, path::PathBuf, time::Instant};
 
-use policy_manifest::{Csrf, Lock, Manifest};
+use policy_manifest::{Auth, Csrf, Lock, Manifest};
 use serde_json::Value;
 
 use crate::{
     fixtures::{self, fleet},
+    gate,
     run::{compare, folder, run_at, without_style_and_script},
     schema,
 };
@@ -224,6 +225,27 @@ fn two_versions_of_a_fleet_are_compared_by_service() {
     let ran = run_at(&added, "diff old new --no-new-access --accepted");
     assert_eq!(ran.code, 1);
     assert!(ran.err.contains("`added`, which is new"), "{}", ran.err);
+}
+
+/// A line for a later policy would accept it without a review.
+#[test]
+fn a_service_accepts_nothing_in_advance() {
+    let (old, mut new) = (fleet(3, 4, 0), fleet(3, 4, 0));
+    let lock = Lock::parse(&new[1].1).unwrap();
+    let mut open = lock.manifest.clone();
+    open.routes.iter_mut().for_each(|route| route.auth = Auth::Public);
+    let accepted = gate::signed(&lock.manifest, &open).accepted;
+    assert!(!accepted.is_empty());
+    new[1].1 = Lock { accepted, ..lock }.to_json();
+    let [old, new] = [("old", old), ("new", new)].map(|(folder, files)| {
+        let files = files.into_iter().map(|(path, text)| (format!("{folder}/{path}"), text));
+        files.collect::<Vec<_>>()
+    });
+    let folder = write_files("fleet-early", &[old, new].concat());
+    assert_eq!(run_at(&folder, "diff old new --no-new-access").code, 0);
+    let ran = run_at(&folder, "diff old new --no-new-access --accepted");
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    assert!(ran.err.contains("accepts another policy than the route has"), "{}", ran.err);
 }
 
 #[test]

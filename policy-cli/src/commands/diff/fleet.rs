@@ -23,18 +23,18 @@ const SHOWN: usize = 40;
 pub(super) struct ComparedFleets {
     /// The services that differ, by name, the worst first.
     differing: Vec<(String, Compared)>,
-    /// How many services are equal.
-    equal: usize,
+    /// Those that do not, whose lock files may still differ.
+    equal: Vec<Compared>,
     added: Vec<Input>,
     removed: Vec<Input>,
 }
 
 impl ComparedFleets {
     pub(super) fn new(Fleets { both, added, removed }: Fleets) -> Result<Self, Failure> {
-        let (all, mut differing, mut problems) = (both.len(), Vec::new(), Vec::new());
+        let (mut differing, mut equal, mut problems) = (Vec::new(), Vec::new(), Vec::new());
         for (name, old, new) in both {
             match diff(&old.manifest, &new.manifest) {
-                Ok(diff) if diff.is_empty() => {}
+                Ok(diff) if diff.is_empty() => equal.push(Compared { old, new, diff }),
                 Ok(diff) => differing.push((name, Compared { old, new, diff })),
                 Err(error) => {
                     let failure = failure(&error);
@@ -50,7 +50,6 @@ impl ComparedFleets {
             let worst = compared.findings_on(Axis::Widened).map(|finding| finding.severity).max();
             (Reverse((worst, compared.opens())), name.clone())
         });
-        let equal = all - differing.len();
         Ok(Self { differing, equal, added, removed })
     }
 
@@ -72,7 +71,8 @@ impl ComparedFleets {
             ));
         }
         let mut are_accepted = self.added.is_empty();
-        for (_, compared) in self.differing {
+        let differing = self.differing.into_iter().map(|(_, compared)| compared);
+        for compared in differing.chain(self.equal) {
             are_accepted &= compared.check_acceptances(output)?;
         }
         Ok(are_accepted)
@@ -125,7 +125,7 @@ impl ComparedFleets {
         let value = json!({
             "version": 1,
             "services": services.collect::<Vec<_>>(),
-            "equal": self.equal,
+            "equal": self.equal.len(),
             "added": names(&self.added),
             "removed": names(&self.removed),
             "opens": self.opens(),
@@ -143,7 +143,7 @@ impl ComparedFleets {
     }
 
     fn summary(&self) -> String {
-        let all = self.equal + self.differing.len();
+        let all = self.equal.len() + self.differing.len();
         let mut words = match self.differing.len() {
             0 => vec![format!("none of {all} services differs")],
             1 => vec![format!("1 of {all} services differs")],
