@@ -3,7 +3,7 @@
 use std::{
     net::IpAddr,
     sync::{
-        Arc, OnceLock,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU32, Ordering},
     },
     time::Duration,
@@ -190,10 +190,9 @@ pub(crate) struct Permit(Arc<Concurrency>);
 
 impl Permit {
     /// Hands the permit to the tunnel that the response opens, which holds it until it ends.
-    pub(crate) fn keep_upgraded(self, mut response: Response) -> Response {
-        if let Some(held) = response.extensions_mut().remove::<UpgradePermit>() {
-            // A response opens one tunnel.
-            let _ = held.0.set(self);
+    pub(crate) fn keep_upgraded(self, response: Response) -> Response {
+        if let Some(held) = response.extensions().get::<UpgradePermits>() {
+            held.0.lock().unwrap_or_else(PoisonError::into_inner).push(self);
         }
         response
     }
@@ -212,11 +211,11 @@ impl Permit {
     }
 }
 
-/// The permit of a request whose response opens a tunnel, once the response is there. It is released
-/// with the last clone: the task of the tunnel has one, whatever the version of HTTP, and the
-/// response has another one in its extensions.
+/// The permits of a request whose response opens a tunnel, once the response is there: those of its
+/// route and of layers around it. They are released with the last clone: the task of the tunnel has
+/// one, whatever the version of HTTP, and the response has another one in its extensions.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct UpgradePermit(Arc<OnceLock<Permit>>);
+pub(crate) struct UpgradePermits(Arc<Mutex<Vec<Permit>>>);
 
 impl Drop for Permit {
     fn drop(&mut self) {
@@ -323,6 +322,21 @@ mod tests {
         assert!(places.enter().is_none());
         drop(response);
         assert!(places.enter().is_some());
+    }
+
+    #[test]
+    fn places_of_an_app_and_of_a_layer_around_it_are_kept_until_a_tunnel_ends() {
+        let places = [Concurrency::new(1), Concurrency::new(1)];
+        let of_tunnel = UpgradePermits::default();
+        let mut response = Response::new(Body::empty());
+        response.extensions_mut().insert(of_tunnel.clone());
+        for places in &places {
+            response = places.enter().unwrap().keep_upgraded(response);
+        }
+        drop(response);
+        assert!(places.iter().all(|places| places.enter().is_none()));
+        drop(of_tunnel);
+        assert!(places.iter().all(|places| places.enter().is_some()));
     }
 
     #[test]

@@ -33,7 +33,7 @@ use crate::{
     auth::sent_credentials::SentCredentials,
     base::{connect::connect_to_any, event::terminal::emit, problem::Problem, relay::relay, task},
     handler::upgrade::OpenStream,
-    route::limits::{Permit, UpgradePermit},
+    route::limits::{Permit, UpgradePermits},
 };
 
 /// Moves the credential for this server to where the gates read it, and removes those for other
@@ -134,7 +134,7 @@ impl OpenTunnels {
         let opened = request.extensions_mut().remove::<OpenStream>();
         let idle = self.idle_timeout;
         let _ = stream.set_nodelay(true);
-        let of_request = UpgradePermit::default();
+        let of_request = UpgradePermits::default();
         let held = of_request.clone();
         task::spawn(&Handle::current(), async move {
             match upgrade.await {
