@@ -54,9 +54,8 @@ pub struct TokenKeys(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     ring: ArcSwap<KeyRing>,
-    /// Locked while the ring is changed: the ids of the keys that were retired, which a file may
-    /// still list.
-    retired: Mutex<Vec<Box<str>>>,
+    /// Locked while the ring is changed: the keys that were retired, which a file may still list.
+    retired: Mutex<Vec<Key>>,
     /// The files of the keys that every user of the machine may read.
     readable: Vec<PathBuf>,
     file: Option<FollowedFile>,
@@ -281,14 +280,14 @@ impl TokenKeys {
         revoked: &[Box<str>],
     ) -> Result<(), KeyFileError> {
         let retired = self.lock_retired();
-        keys.retain(|key| retired.iter().all(|id| **id != *key.id()));
+        keys.retain(|key| !retired.iter().any(|gone| gone.has_material_of(key)));
         let changed = self.change(keys, revoked);
         changed.map_err(|error| KeyFileError::new(path, KeyFileReason::Keys(error)))
     }
 
     /// Removes a key immediately: its tokens are refused from now on, and if it was signing, the
     /// next key signs without delay. Returns whether there was such a key. While the process runs, no
-    /// file that lists the key brings it back.
+    /// file brings the key back, whatever its id is there.
     ///
     /// For a compromised key use [`Tokens::revoke_key`](crate::Tokens::revoke_key), which also ends the
     /// streams that its tokens opened.
@@ -300,14 +299,11 @@ impl TokenKeys {
     pub fn retire(&self, id: &str) -> Result<bool, KeyError> {
         let mut retired = self.lock_retired();
         let entries: Vec<RingKey> = self.load().keys().cloned().collect();
-        let known = entries.len();
-        let left = without(entries, &[id.into()]);
-        let is_known = left.len() < known;
-        if is_known {
-            self.store(left)?;
-            retired.push(id.into());
-        }
-        Ok(is_known)
+        let known = entries.iter().find(|entry| entry.key.id() == id);
+        let Some(key) = known.map(|entry| entry.key.clone()) else { return Ok(false) };
+        self.store(without(entries, &[id.into()]))?;
+        retired.push(key);
+        Ok(true)
     }
 
     /// The current keys.
@@ -323,7 +319,7 @@ impl TokenKeys {
         let _ = self.0.timing.set(Timing { clock, longest });
     }
 
-    fn lock_retired(&self) -> MutexGuard<'_, Vec<Box<str>>> {
+    fn lock_retired(&self) -> MutexGuard<'_, Vec<Key>> {
         self.0.retired.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -233,6 +233,12 @@ fn a_file_brings_no_key_back_that_was_retired() {
     let refused = keys.reload(&file).unwrap_err();
     assert!(matches!(refused.reason(), KeyFileReason::Keys(KeyError::Empty)));
     assert_eq!(signer(&instance), "three");
+    // Another key may have its id, and it is not taken under another one.
+    fs::write(&file, format!("four {ONE}\none {TWO}\n")).unwrap();
+    keys.reload(&file).unwrap();
+    clock.advance(FIVE_MINUTES);
+    assert_eq!(signer(&instance), "one");
+    assert!(instance.verify(&token).is_err());
 }
 
 #[test]
