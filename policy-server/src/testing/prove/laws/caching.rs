@@ -173,7 +173,15 @@ impl Reuse {
             stale: if restricts("must-revalidate") { 0 } else { later },
         };
         match restricts("no-cache") {
-            true => Self { is_immutable: false, own: 0, shared: 0, stale: 0, ..kept },
+            // Each reuse is validated, so `must-revalidate` adds nothing.
+            true => Self {
+                is_public: kept.is_public && is_opened,
+                is_immutable: false,
+                own: 0,
+                shared: 0,
+                stale: 0,
+                ..kept
+            },
             false => kept,
         }
     }

@@ -262,6 +262,7 @@ mod tests {
             (private, "private, max-age=60, must-revalidate", true),
             (aged, "max-age=60", true),
             (aged, "private, max-age=60, must-revalidate", true),
+            (aged, "no-cache, must-revalidate", true),
             (aged, "max-age=60, must-revalidate", false),
             (aged, "max-age=60, s-maxage=60", false),
             (no_cache, "public, no-cache", true),
