@@ -155,8 +155,8 @@ impl Directives {
         }
     }
 
-    /// What two sides have met at, kept out of shared caches where a restriction of one side alone
-    /// would let them keep responses to requests with `Authorization`.
+    /// What two sides have met at, for a request with `Authorization`: kept out of shared caches if a
+    /// restriction of one side alone would let them keep the response.
     pub(super) fn close_unless_agreed(self, one: Self, other: Self) -> Self {
         let is_agreed = one.opens() && other.opens();
         Self { private: self.private || (self.opens() && !is_agreed), ..self }

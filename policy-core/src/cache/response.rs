@@ -28,6 +28,8 @@ pub struct ResponseFacts {
     pub refused: bool,
     /// The handler asked for the session, even if there is none.
     pub session_read: bool,
+    /// The request has `Authorization`, which a service behind the app may read.
+    pub authorization_sent: bool,
     /// A bearer token authenticated the request.
     pub bearer: bool,
     /// The route takes a bearer token, or a credential of a custom scheme, which may be in
@@ -239,9 +241,10 @@ fn decide(
                 Some(NO_STORE)
             } else if is_personal {
                 Some(combined.personal().value())
+            } else if let (Some(control), true) = (declared, facts.authorization_sent) {
+                Some(combined.close_unless_agreed(control.declared, written).value())
             } else {
-                declared
-                    .map(|control| combined.close_unless_agreed(control.declared, written).value())
+                declared.map(|_| combined.value())
             }
         }
     }

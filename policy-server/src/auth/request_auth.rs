@@ -371,6 +371,7 @@ impl RequestAuth {
             credential_issued: self.has_issued.load(Ordering::Relaxed),
             refused: false,
             session_read: committed.was_read || self.is_ambient,
+            authorization_sent: false,
             bearer,
             bearer_absent: self.takes_authorization && !bearer,
             nonce_written: false,

@@ -23,6 +23,14 @@ async fn public(headers: HeaderMap) -> Asked {
     respond(&headers)
 }
 
+/// Leaves `Authorization` to the handler.
+#[get("/aged")]
+#[cache(max_age = 60)]
+#[auth(public)]
+async fn aged(headers: HeaderMap) -> Asked {
+    respond(&headers)
+}
+
 #[get("/undeclared")]
 #[auth(public)]
 async fn undeclared(headers: HeaderMap) -> Asked {
@@ -229,6 +237,18 @@ async fn responses_follow_the_table_of_audiences() {
         let response = scenario.by(method, path, "nobody").header(name, value).send().await;
         assert_eq!(control(&response), expected, "{path} {value}");
     }
+}
+
+/// RFC 9111 3.5. Of a request without `Authorization`, it has no rule.
+#[tokio::test]
+async fn a_restriction_of_a_handler_lets_no_shared_cache_keep_what_a_credential_gets() {
+    let client = App::new(()).routes(routes![aged]).test();
+    let get =
+        || client.get("/aged").header("x-response", "cache-control: max-age=60, must-revalidate");
+    let other = get().send().await;
+    assert_eq!(control(&other), "max-age=60 must-revalidate");
+    let response = get().header("authorization", "Basic YWRhOmE=").send().await;
+    assert_eq!(control(&response), "max-age=60 must-revalidate private");
 }
 
 /// `tests/laws/http/personal.rs` has a shared cache store what it may, whatever handlers write.

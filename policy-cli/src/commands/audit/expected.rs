@@ -179,7 +179,8 @@ pub(super) fn is_within(declared: &Cache, words: &[String]) -> bool {
         s_maxage: age("s-maxage"),
         stale_while_revalidate: age("stale-while-revalidate"),
         stale_if_error: age("stale-if-error"),
-        must_revalidate: has("must-revalidate"),
+        // A handler may add it: the response to a request with `Authorization` is then `private`.
+        must_revalidate: declared.must_revalidate && has("must-revalidate"),
         immutable: has("immutable"),
         // `Vary` is judged by itself.
         vary: declared.vary.clone(),

@@ -61,6 +61,7 @@ fn facts(input: &Value) -> ResponseFacts {
         session_read: input["auth"] == "session",
         bearer: input["auth"] == "token",
         csrf_token_rendered: false,
+        authorization_sent: false,
         bearer_absent: false,
         nonce_written: false,
     }

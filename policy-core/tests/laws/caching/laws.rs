@@ -154,18 +154,19 @@ fn cases() -> impl Strategy<Value = Case> {
     methods.resize(16, "GET");
     let mut statuses = vec![201, 206, 301, 302, 304, 404, 410, 500];
     statuses.resize(20, 200);
-    let flags = [0.03, 0.03, 0.03, 0.03, 0.2, 0.2].map(prop::bool::weighted);
+    let flags = [0.03, 0.03, 0.03, 0.03, 0.2, 0.2, 0.5].map(prop::bool::weighted);
     let policy = option::weighted(0.8, policies());
     (policy, handler_lines(), select(methods), select(statuses), flags, any::<bool>()).prop_map(
         |(policy, written, method, status, flags, has_location)| {
-            let [cookie_set, csrf_token_rendered, credential_issued, refused, session_read, bearer] =
-                flags;
+            let [cookie_set, csrf_token_rendered, credential_issued, refused, ..] = flags;
+            let [.., session_read, bearer, authorization_sent] = flags;
             let facts = ResponseFacts {
                 cookie_set,
                 csrf_token_rendered,
                 credential_issued,
                 refused,
                 session_read,
+                authorization_sent,
                 bearer,
                 bearer_absent: !bearer && session_read,
                 nonce_written: false,
@@ -276,7 +277,7 @@ fn caches_store_only_permitted_responses() {
             for (field, status) in
                 handler.into_iter().chain(case.declared().map(|field| (field, 200)))
             {
-                for is_authorized in [false, true] {
+                for is_authorized in [false, case.facts.authorization_sent] {
                     let read = (&Method::GET, is_authorized, false);
                     let alone = may_store(cache, read, status, &field);
                     let is_used =

@@ -17,10 +17,12 @@ const NOTHING: ResponseFacts = ResponseFacts {
     credential_issued: false,
     refused: false,
     session_read: false,
+    authorization_sent: false,
     bearer: false,
     bearer_absent: false,
     nonce_written: false,
 };
+const AUTHORIZED: ResponseFacts = ResponseFacts { authorization_sent: true, ..NOTHING };
 const SESSION: ResponseFacts = ResponseFacts { session_read: true, ..NOTHING };
 const BEARER: ResponseFacts = ResponseFacts { bearer: true, ..NOTHING };
 const NONCE: ResponseFacts = ResponseFacts { nonce_written: true, ..NOTHING };
@@ -125,8 +127,11 @@ fn a_restriction_of_one_side_opens_no_shared_cache() {
         (&SHORTER, "max-age=30", "max-age=30"),
         (&SHORTER, "public, max-age=60", "max-age=60, s-maxage=30"),
     ] {
-        let found = control(Some(policy), (&Method::GET, 200, NOTHING), &[written]);
+        let found = control(Some(policy), (&Method::GET, 200, AUTHORIZED), &[written]);
         assert_eq!(found, wanted, "{written} where {policy}");
+        // Shared caches may keep the response to any other request.
+        let other = control(Some(policy), (&Method::GET, 200, NOTHING), &[written]);
+        assert!(!other.contains("private"), "{other}: {written} where {policy}");
     }
 }
 

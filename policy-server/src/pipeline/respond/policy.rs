@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum_core::response::{IntoResponse, Response};
 use http::{
     Extensions, HeaderMap, HeaderName, Method, StatusCode,
-    header::{ACCEPT, CONTENT_SECURITY_POLICY},
+    header::{ACCEPT, AUTHORIZATION, CONTENT_SECURITY_POLICY},
 };
 use policy_core::{
     Refusal,
@@ -44,6 +44,8 @@ pub(crate) struct ResponsePolicy {
     grant: OriginDecision,
     method: Method,
     is_secure: bool,
+    /// Whether the request has `Authorization`, if the route has a caching policy.
+    has_authorization: bool,
     /// Whether a gate refused the request.
     is_refused: bool,
     /// Whether facets without a policy are left to the service behind the layer.
@@ -98,6 +100,7 @@ impl ResponsePolicy {
             grant,
             method: head.method.clone(),
             is_secure: head.is_secure,
+            has_authorization: rules.cache.is_some() && headers.contains_key(AUTHORIZATION),
             is_refused: false,
             is_of_layer: false,
             guard: None,
@@ -178,7 +181,8 @@ impl ResponsePolicy {
 
     /// Writes everything, CORS last.
     pub(crate) fn apply(self, mut response: Response, mut facts: ResponseFacts) -> Response {
-        let Self { is_of_layer, is_refused, .. } = self;
+        let Self { is_of_layer, is_refused, has_authorization, .. } = self;
+        facts.authorization_sent = has_authorization;
         let Self { rules, grant, method, is_secure, guard, taken, accept, optional, .. } = self;
         let optional = optional.as_deref();
         let mut socket = PendingSocket::take(&method, &mut response);
