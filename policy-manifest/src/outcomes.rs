@@ -156,9 +156,10 @@ fn add_handler_refusals(requests: MethodRequests<'_>, found: &mut Vec<Refusal>) 
 fn takes_foreign_tokens(MethodRequests { manifest, route, .. }: MethodRequests<'_>) -> bool {
     let Some(requirement) = route.auth.requirement() else { return false };
     let Some(tokens) = &manifest.app.tokens else { return false };
+    let is_other = |name: &String| name != OWN_ISSUER && tokens.issuer.as_ref() != Some(name);
     let takes_others = match requirement.issuers.as_slice() {
         [] => tokens.issuer.is_none(),
-        named => named.iter().any(|issuer| issuer != OWN_ISSUER),
+        named => named.iter().any(is_other),
     };
     (requirement.token || requirement.ticket) && !tokens.accepts.is_empty() && takes_others
 }
@@ -168,7 +169,7 @@ mod tests {
     use super::*;
     use crate::{
         Auth, IssuerFacts, ObjectKey, ObjectUse, RouteObjects, RouteRequirement,
-        samples::{app, texts, token},
+        samples::{OWN, app, texts, token},
     };
 
     /// The tokens of another issuer name users who could have the names of others.
@@ -196,6 +197,7 @@ mod tests {
         for key in [None, Some(parameter), Some(ObjectKey::Handler), Some(ObjectKey::List)] {
             for (issuers, signs, expected) in [
                 (&[OWN_ISSUER][..], true, false),
+                (&[OWN], true, false),
                 (&[], true, false),
                 (&[], false, true),
                 (&[OWN_ISSUER, PARTNER], true, true),
