@@ -90,11 +90,13 @@ impl<'a> MarkedField<'a> {
                 "write `table = \"..\", object = \"..\", user = \"..\"` at a field of members";
             diagnostics.error(&word, Rule::ObjectField, &word, help);
         }
+        // A rule names a raw field without its `r#`.
+        let text = name.unraw();
         if mark == Mark::Rule(FieldKind::Flag)
-            && ["anyone", "authenticated", "engine", "owner"].iter().any(|known| name == known)
+            && ["anyone", "authenticated", "engine", "owner"].iter().any(|known| text == known)
         {
-            let help = format_args!("rename it: as a condition, `{name}` means something else");
-            diagnostics.error(name, Rule::ObjectField, name, help);
+            let help = format_args!("rename it: as a condition, `{text}` means something else");
+            diagnostics.error(name, Rule::ObjectField, &text, help);
         }
         Some(Self { name, ty: &field.ty, mark, word, column, relation })
     }

@@ -93,4 +93,14 @@ struct Engines {
     engine: bool,
 }
 
+/// A rule names it without `r#`.
+#[derive(Object)]
+#[rule(View = anyone)]
+struct Raw {
+    #[object(key)]
+    id: u64,
+    #[object(flag)]
+    r#anyone: bool,
+}
+
 fn main() {}
