@@ -23,7 +23,7 @@ const SHOWN: usize = 40;
 pub(super) struct ComparedFleets {
     /// The services that differ, by name, the worst first.
     differing: Vec<(String, Compared)>,
-    /// Those that do not, whose lock files may still differ.
+    /// The services that are equal; their lock files may still differ.
     equal: Vec<Compared>,
     added: Vec<Input>,
     removed: Vec<Input>,
