@@ -153,6 +153,12 @@ fn digest_of(text: &str) -> String {
     base16ct::lower::encode_string(&sha2::Sha256::digest(text.as_bytes()))
 }
 
+/// A name of a policy or a set of headers: half of the digest of its text. The author of a policy also
+/// chooses its reasons, and must not find two policies with one name by trying them.
+fn name_of(text: &str) -> String {
+    digest_of(text).chars().take(32).collect()
+}
+
 /// Tests the example of the README like those of the documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -11,11 +11,10 @@ use crate::{
     Change, Manifest, ManifestRoute, ObjectUse, ReadError, RouteCors, RouteKind, Suppression,
     changes,
     changes::renamed,
-    digest_of,
     engine::{Engine, EngineError},
     example_paths::ExamplePaths,
     facets::json,
-    read,
+    name_of, read,
 };
 
 /// A lock file: a manifest, and the acceptances of what it opens.
@@ -177,7 +176,7 @@ impl<'m> Digests<'m> {
     }
 
     /// The digest of the route that serves requests for a route, of the facts of the app for `app`, or of the
-    /// rule of an object: the first 12 hexadecimal digits of SHA-256. `None` if nothing serves it.
+    /// rule of an object: the first 32 hexadecimal digits of SHA-256. `None` if nothing serves it.
     fn policy_digest(&self, route: &str) -> Option<String> {
         let text = match (self.manifest.objects.get(route), route.split_once(' ')) {
             (Some(rule), _) => rule.clone(),
@@ -197,7 +196,7 @@ impl<'m> Digests<'m> {
                 (!policies.is_empty()).then(|| policies.concat())?
             }
         };
-        Some(digest_of(&text).chars().take(12).collect())
+        Some(name_of(&text))
     }
 
     fn policy_of(&self, method: &str, path: &str) -> Option<String> {
@@ -397,7 +396,7 @@ mod tests {
         let update = Lock::new(closed.clone()).update(&open).unwrap();
         let [(change, line)] = update.to_accept.as_slice() else { panic!("{update:?}") };
         assert_eq!((change.facet, line.route.as_str()), ("object", "Order.edit"));
-        assert_eq!(line.policy.len(), 12);
+        assert_eq!(line.policy.len(), 32);
         let lock = Lock { accepted: vec![signed(line)], ..Lock::new(closed) };
         assert_eq!(lock.update(&open).unwrap().to_accept.len(), 0);
         assert_eq!(lock.update(&app("anyone")).unwrap().to_accept.len(), 1);

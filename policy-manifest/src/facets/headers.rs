@@ -33,7 +33,7 @@ impl Headers {
         for (set, fields) in [("every", &self.every), ("pages", &self.pages)] {
             fields.iter().for_each(|(name, value)| text += &format!("{set} {name}: {value}\n"));
         }
-        crate::digest_of(&text).chars().take(12).collect()
+        crate::name_of(&text)
     }
 
     /// Whether a value of the header of this lower-case name is at least as strict as the required
