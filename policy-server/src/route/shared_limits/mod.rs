@@ -94,7 +94,8 @@ impl SharedLimits {
     }
 
     /// Makes [`RateLimiter::take_shared`] of this limiter count for all instances, under a unique
-    /// name.
+    /// name. The store has a row for each key until its period ends: where clients can invent keys,
+    /// the route needs a rate of its own.
     ///
     /// ```no_run
     /// use std::sync::Arc;
