@@ -47,7 +47,7 @@ async fn an_older_schema_is_migrated_once_with_all_that_is_in_it() {
     let ada = instance.login("ada").await;
     let later = concat!(
         include_str!("../../../policy-server/src/store/postgres/limits.sql"),
-        include_str!("../../../policy-server/src/store/postgres/values.sql"),
+        include_str!("../../../policy-server/src/store/postgres/values/values.sql"),
         include_str!("../../../policy-server/src/store/postgres/purge.sql"),
     );
     for line in later.lines().filter(|line| line.starts_with("CREATE")) {

@@ -13,7 +13,7 @@ const STEPS: &[&str] = &[
     include_str!("schema.sql"),
     include_str!("limits.sql"),
     include_str!("handles.sql"),
-    include_str!("values.sql"),
+    include_str!("values/values.sql"),
     include_str!("purge.sql"),
     include_str!("refresh.sql"),
     include_str!("history.sql"),
