@@ -54,6 +54,7 @@ pub struct FaultyStore<S = MemoryStore> {
 struct State {
     fails_to_read: AtomicBool,
     fails_to_write: AtomicBool,
+    loses_answers: AtomicBool,
     is_silent: AtomicBool,
     /// Calls wait for its permits while it is there, or until it is closed.
     gate: Mutex<Option<Arc<Semaphore>>>,
@@ -66,6 +67,7 @@ impl Default for State {
         Self {
             fails_to_read: AtomicBool::default(),
             fails_to_write: AtomicBool::default(),
+            loses_answers: AtomicBool::default(),
             is_silent: AtomicBool::default(),
             gate: Mutex::default(),
             held: Semaphore::new(0),
@@ -102,9 +104,16 @@ impl<S> FaultyStore<S> {
         self.set_failing(false, true);
     }
 
+    /// Makes every call that would change something from now on, and fails in place of its answer, like a
+    /// store whose connection is lost.
+    pub fn lose_answers(&self) {
+        self.state.loses_answers.store(true, Ordering::SeqCst);
+    }
+
     /// Works again.
     pub fn recover(&self) {
         self.set_failing(false, false);
+        self.state.loses_answers.store(false, Ordering::SeqCst);
     }
 
     /// Sends no notifications to apps that are opened from now on, like a store whose notifications
@@ -176,13 +185,20 @@ impl<S> FaultyStore<S> {
         if self.fails(kind) {
             return failed();
         }
-        let Some(gate) = self.gate().clone() else { return call(&self.store) };
+        let gate = self.gate().clone();
+        let loses_answer = kind == Kind::Write && self.state.loses_answers.load(Ordering::SeqCst);
+        if gate.is_none() && !loses_answer {
+            return call(&self.store);
+        }
         StoreFuture::new(async move {
-            self.state.held.add_permits(1);
-            if let Ok(permit) = gate.acquire().await {
-                permit.forget();
+            if let Some(gate) = gate {
+                self.state.held.add_permits(1);
+                if let Ok(permit) = gate.acquire().await {
+                    permit.forget();
+                }
             }
-            call(&self.store).await
+            let answer = call(&self.store).await;
+            if loses_answer { failed().await } else { answer }
         })
     }
 
