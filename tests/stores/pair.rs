@@ -80,7 +80,7 @@ in_turn! { TokenStore:
     fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]>;
     fn create_family(&self, request: CreateFamily) -> StoreFuture<'_, bool>;
     fn refresh(&self, request: Refresh) -> StoreFuture<'_, RefreshOutcome>;
-    fn end_family(&self, token: TokenHash) -> StoreFuture<'_, Option<Family>>;
+    fn end_family(&self, token: TokenHash, until: Timestamp) -> StoreFuture<'_, Option<Family>>;
     fn end_family_by_id(&self, id: [u8; 16]) -> StoreFuture<'_, ()>;
     fn revoke(&self, revocation: Revocation) -> StoreFuture<'_, Revoked>;
     fn revocations(&self, since: u64) -> StoreFuture<'_, RevocationBatch>;

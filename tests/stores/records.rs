@@ -61,7 +61,7 @@ pub(crate) async fn read_without_tenant(store: &(impl SessionStore + TokenStore)
         loaded.record.identity.clone().unwrap()
     };
     assert_eq!(identity().await, Identity::new("ada"));
-    let refresh = Refresh::new(TokenHash([1; 32]), TokenHash([3; 32]), Duration::ZERO, NOW);
+    let refresh = Refresh::new(TokenHash([1; 32]), TokenHash([3; 32]), Duration::ZERO, NOW, NOW);
     assert_eq!(
         store.refresh(refresh).await.unwrap(),
         RefreshOutcome::Done(family_without_tenant())

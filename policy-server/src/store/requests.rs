@@ -237,12 +237,20 @@ pub struct Refresh {
     pub limit: Option<u32>,
     /// The current time.
     pub now: Timestamp,
+    /// If this ends the family, until when the revocation of its access tokens is needed.
+    pub until: Timestamp,
 }
 
 impl Refresh {
     /// Exchanges `token` for `successor`.
-    pub fn new(token: TokenHash, successor: TokenHash, grace: Duration, now: Timestamp) -> Self {
-        Self { token, successor, grace, limit: None, now }
+    pub fn new(
+        token: TokenHash,
+        successor: TokenHash,
+        grace: Duration,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Self {
+        Self { token, successor, grace, limit: None, now, until }
     }
 
     /// Ends a family after this many refreshes.

@@ -46,11 +46,15 @@ pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
     /// - a family that was refreshed as often as `limit` allows ends, in place of a further token: the
     ///   store keeps every used token, and must not be filled by one user.
     ///
+    /// What ends the family also revokes its access tokens, as [`end_family`](Self::end_family) does.
+    ///
     /// Callers must derive the same successor each time the same token is presented.
     fn refresh(&self, request: Refresh) -> StoreFuture<'_, RefreshOutcome>;
 
-    /// Ends the family of a token, used or not. Returns the family if it was live.
-    fn end_family(&self, token: TokenHash) -> StoreFuture<'_, Option<Family>>;
+    /// Ends the family of a token, used or not, and atomically adds the
+    /// [revocation of its access tokens](Revocation::access_tokens), which is needed until `until`: a caller
+    /// that got no answer finds the family ended, and cannot add it. Returns the family if it was live.
+    fn end_family(&self, token: TokenHash, until: Timestamp) -> StoreFuture<'_, Option<Family>>;
 
     /// Ends the family with this id, if there is one. It is called after the store has lost writes, since
     /// the end of the family may be among them. The default, which ends nothing, is for a store that
@@ -65,7 +69,8 @@ pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
     /// does the `until` of a token or session.
     ///
     /// Atomically, a cut-off of a user ends all their families, one of everyone those of all users,
-    /// and the end of a session those that began in it.
+    /// and the end of a session those that began in it. The last also adds the
+    /// [revocations of their access tokens](Revocation::access_tokens), with its own `until`.
     fn revoke(&self, revocation: Revocation) -> StoreFuture<'_, Revoked>;
 
     /// All revocations after a position in the sequence that are still needed, in order; all of
@@ -197,6 +202,11 @@ pub enum Revocation {
 }
 
 impl Revocation {
+    /// The revocation of the access tokens of the family with this id, which they state as their `sid`.
+    pub fn access_tokens(family: [u8; 16], until: Timestamp) -> Self {
+        Self::Token { id: Handle(family).to_string().into(), until }
+    }
+
     /// When its row is no longer needed; `None` for a cut-off, which is needed for ever.
     pub fn until(&self) -> Option<Timestamp> {
         match self {

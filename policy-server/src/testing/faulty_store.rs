@@ -277,7 +277,11 @@ impl<S: TokenStore> TokenStore for FaultyStore<S> {
     pass_on! { (by call(Kind::Write))
         fn create_family(&self, request: CreateFamily) -> StoreFuture<'_, bool>;
         fn refresh(&self, request: Refresh) -> StoreFuture<'_, RefreshOutcome>;
-        fn end_family(&self, token: TokenHash) -> StoreFuture<'_, Option<Family>>;
+        fn end_family(
+            &self,
+            token: TokenHash,
+            until: Timestamp
+        ) -> StoreFuture<'_, Option<Family>>;
         fn end_family_by_id(&self, id: [u8; 16]) -> StoreFuture<'_, ()>;
         fn revoke(&self, revocation: Revocation) -> StoreFuture<'_, Revoked>;
         fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> StoreFuture<'_, ()>;

@@ -256,7 +256,7 @@ async fn a_cut_off_of_everyone_writes_no_family() {
     let cut = store.revoke(Revocation::Everyone { before: 5 }).await.unwrap();
     client.batch_execute("ROLLBACK").await.unwrap();
     assert_eq!((cut.ended, cut.families), (1, vec![]));
-    let refresh = Refresh::new(token, TokenHash([2; 32]), Duration::ZERO, NOW);
+    let refresh = Refresh::new(token, TokenHash([2; 32]), Duration::ZERO, NOW, NOW);
     assert_eq!(store.refresh(refresh).await.unwrap(), RefreshOutcome::Dead);
 }
 

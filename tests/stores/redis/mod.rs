@@ -208,7 +208,7 @@ async fn ended_sessions_leave_no_keys() {
             assert!(store.create_family(CreateFamily::new(family, hash(0), began)).await.unwrap());
             for step in 0..3 {
                 let grace = std::time::Duration::from_secs(10);
-                let refresh = Refresh::new(hash(step), hash(step + 1), grace, NOW);
+                let refresh = Refresh::new(hash(step), hash(step + 1), grace, NOW, NOW);
                 assert!(matches!(store.refresh(refresh).await.unwrap(), RefreshOutcome::Done(_)));
             }
             store.put_ticket(hash(9), Ticket::new(Identity::new(user), at(30))).await.unwrap();

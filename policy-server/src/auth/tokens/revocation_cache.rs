@@ -171,8 +171,8 @@ impl RevocationCache {
     /// Applies a revocation of this process. It is read again later at its position in the
     /// sequence, with those that others made before it.
     ///
-    /// Without a position, the store did not accept it. A cut-off then applies by its second alone,
-    /// so that it locks no user out if it is never stored.
+    /// A cut-off without a position, which the store did not accept, applies by its second alone, so that it
+    /// locks no user out if it is never stored. The revocation of a token needs no position.
     pub(super) fn revoke(&self, position: Option<u64>, revocation: Revocation) {
         let position = position.unwrap_or_default();
         let ended = self.write().revoke(position, revocation);

@@ -7,7 +7,7 @@ use policy_core::session::Identity;
 use super::{
     Call, NOW, ROUNDS, SessionStore, TokenStore, answer, at, at_once, create, handle, key, lives,
     load_record, open_store, record, rule,
-    tokens::{ada_revocation, family, hash},
+    tokens::{UNTIL, ada_revocation, family, hash},
 };
 use crate::store::{
     Cas, CreateFamily, CreateSession, ListSessions, Refresh, RefreshOutcome, Revocation,
@@ -224,7 +224,8 @@ async fn begin<S: TokenStore>(store: &S, number: u8, token: TokenHash, began: u6
 
 async fn refreshes<S: TokenStore>(store: &S, token: u32) -> bool {
     let successor = hash(token + 1000);
-    let request = Refresh::new(hash(token), successor, std::time::Duration::from_secs(10), NOW);
+    let grace = std::time::Duration::from_secs(10);
+    let request = Refresh::new(hash(token), successor, grace, NOW, UNTIL);
     matches!(answer(store.refresh(request)).await, RefreshOutcome::Done(_))
 }
 
@@ -295,7 +296,7 @@ async fn all_families<S: TokenStore>(store: &S) {
         "no family of the users refreshes after it",
     );
     rule(
-        answer(store.end_family(hash(1))).await.is_none(),
+        answer(store.end_family(hash(1), UNTIL)).await.is_none(),
         "a family that a cut-off of everyone ended does not end again",
     );
     rule(!begin(store, 3, hash(3), began).await, "a cut-off of everyone applies to each user");

@@ -8,7 +8,7 @@ use super::{
     NOW, SessionStore, TokenStore, answer,
     cut_offs::{DONE, login},
     open_store, rule,
-    tokens::{self, family, hash},
+    tokens::{self, UNTIL, family, hash},
 };
 use crate::{
     base::timers,
@@ -84,6 +84,8 @@ pub(super) async fn check_tokens<S: TokenStore>(
     go_back: impl AsyncFnOnce(),
 ) {
     let (one, two) = (&*tokens::open_store(open).await, &*tokens::open_store(open).await);
+    // The only number that it gets is that of the end of a family.
+    let three = &*tokens::open_store(open).await;
     let of_ada = || Revocation::User { user: "ada".into(), before: 5 };
     let revoke = async |store: &S| answer(store.revoke(of_ada())).await.position;
     let begin = async |store: &S, number: u8, began| {
@@ -93,20 +95,22 @@ pub(super) async fn check_tokens<S: TokenStore>(
         }
         answer(store.create_family(CreateFamily::new(family, hash(number.into()), began))).await
     };
-    let refresh = Refresh::new(hash(1), hash(9), Duration::from_secs(10), NOW);
+    let refresh = Refresh::new(hash(1), hash(9), Duration::from_secs(10), NOW, UNTIL);
     revoke(one).await;
     let mut read = 0;
     for store in [one, two] {
         read = answer(store.revocations(0)).await.sequence;
     }
     rule(begin(one, 1, read).await, "a family without a cut-off begins");
+    rule(begin(one, 3, read).await, "a family without a cut-off begins");
     save().await;
+    answer(three.end_family(hash(3), UNTIL)).await;
     let mut lost = 0;
     for _ in 0..5 {
         lost = revoke(one).await;
     }
     go_back().await;
-    for store in [one, two] {
+    for store in [one, two, three] {
         is_back(async || store.take_ticket(hash(100), NOW).await).await;
     }
     let mut newest = 0;
@@ -118,10 +122,12 @@ pub(super) async fn check_tokens<S: TokenStore>(
         !begin(one, 2, lost).await,
         "a lost position begins no family, even if it is issued again",
     );
-    rule(
-        one.refresh(refresh).await.is_err(),
-        "an instance without the current revocations refreshes nothing",
-    );
+    for store in [one, three] {
+        rule(
+            store.refresh(refresh).await.is_err(),
+            "an instance without the current revocations refreshes nothing",
+        );
+    }
     let found = answer(one.revocations(read)).await;
     rule(
         found.sequence / ERA == 1,
@@ -140,7 +146,7 @@ pub(super) async fn check_tokens<S: TokenStore>(
     rule(!begin(two, 2, newest).await, "a position of the previous era begins no family");
     rule(begin(two, 2, found.sequence).await, "a position of the new era begins a family");
     answer(two.end_family_by_id(family(2, "bob").id)).await;
-    let refresh = Refresh::new(hash(2), hash(10), Duration::from_secs(10), NOW);
+    let refresh = Refresh::new(hash(2), hash(10), Duration::from_secs(10), NOW, UNTIL);
     rule(
         answer(two.refresh(refresh)).await == RefreshOutcome::Dead,
         "a family whose end was lost is ended again by its id",

@@ -17,6 +17,7 @@
 
 #![expect(clippy::panic, reason = "a broken rule ends the test that runs the suite")]
 
+mod access;
 mod cut_offs;
 mod limits;
 mod losses;
@@ -72,6 +73,7 @@ pub async fn tokens<S: TokenStore>(make: impl Fn() -> S) {
     tokens::run(&make).await;
     tickets::run(&make).await;
     cut_offs::check_tokens(&make).await;
+    access::run(&make).await;
     news::check_tokens(&make).await;
 }
 

@@ -5,10 +5,13 @@ use std::time::Duration;
 use super::{
     NOW, Runtime, SessionStore, TokenStore, answer, at, create, create_limited, handle, key,
     open_store, record, rule,
+    tokens::{self, UNTIL, family, hash},
 };
 use crate::{
     base::timers,
-    store::{Limit, LimitPolicy, News, NewsReader, Revocation, RevokeUser, RotateSession},
+    store::{
+        CreateFamily, Limit, LimitPolicy, News, NewsReader, Revocation, RevokeUser, RotateSession,
+    },
 };
 
 /// News of another instance may take a while, which depends on the machine.
@@ -76,8 +79,12 @@ pub(super) async fn check_sessions<S: SessionStore>(make: &impl Fn() -> S) {
 }
 
 pub(super) async fn check_tokens<S: TokenStore>(make: &impl Fn() -> S) {
-    let store = super::tokens::open_store(make).await;
+    let store = tokens::open_store(make).await;
     let Some(mut news) = store.news() else { return };
     answer(store.revoke(Revocation::Token { id: "j".into(), until: at(60) })).await;
     rule(hears(&mut news, &News::Revocation).await, "news report a revocation");
+    let family = CreateFamily::new(family(1, "ada"), hash(1), 0);
+    answer(store.create_family(family)).await;
+    answer(store.end_family(hash(1), UNTIL)).await;
+    rule(hears(&mut news, &News::Revocation).await, "news report the end of a family");
 }

@@ -54,6 +54,8 @@ enum Fault {
     RightsComeBack,
     FamilyIgnoresCutOff,
     FamilyOutlivesSession,
+    AccessOutlivesFamily,
+    AccessEndsLater,
     SecondCutOffHasNoPosition,
     RateIsPerInstance,
     RateIgnoresTime,
@@ -82,6 +84,8 @@ struct Broken {
     records: Mutex<HashMap<SessionKey, Record>>,
     tickets: Mutex<HashMap<TokenHash, Ticket>>,
     families: Mutex<HashMap<TokenHash, Family>>,
+    /// The names of families that ended, and whether the revocations of their access tokens are hidden.
+    ended: Mutex<HashMap<String, bool>>,
     inside: AtomicUsize,
     have_rights_changed: AtomicBool,
 }
@@ -96,6 +100,7 @@ impl Broken {
             records: Mutex::default(),
             tickets: Mutex::default(),
             families: Mutex::default(),
+            ended: Mutex::default(),
             inside: AtomicUsize::new(0),
             have_rights_changed: AtomicBool::new(false),
         }
@@ -379,7 +384,7 @@ impl TokenStore for Broken {
                     RefreshOutcome::Again { family, steps: 2.. },
                     _,
                 ) => {
-                    self.store.end_family(token).await?;
+                    self.store.end_family(token, now).await?;
                     RefreshOutcome::Reused(family)
                 }
                 (Fault::SuccessorIsGivenThoughUsed, RefreshOutcome::Again { family, .. }, _) => {
@@ -398,8 +403,20 @@ impl TokenStore for Broken {
         })
     }
 
-    fn end_family(&self, token: TokenHash) -> StoreFuture<'_, Option<Family>> {
-        self.store.end_family(token)
+    fn end_family(&self, token: TokenHash, until: Timestamp) -> StoreFuture<'_, Option<Family>> {
+        let family = self.families.lock().unwrap().get(&token).cloned();
+        let name = family.map(|family| Handle(family.id).to_string()).unwrap_or_default();
+        if self.has(Fault::AccessOutlivesFamily) || self.has(Fault::AccessEndsLater) {
+            self.ended.lock().unwrap().entry(name.clone()).or_insert(true);
+        }
+        StoreFuture::new(async move {
+            let ended = self.store.end_family(token, until).await?;
+            if self.has(Fault::AccessEndsLater) && ended.is_some() {
+                self.meet();
+                self.ended.lock().unwrap().insert(name, false);
+            }
+            Ok(ended)
+        })
     }
 
     fn revoke(&self, revocation: Revocation) -> StoreFuture<'_, Revoked> {
@@ -430,7 +447,15 @@ impl TokenStore for Broken {
 
     fn revocations(&self, since: u64) -> StoreFuture<'_, RevocationBatch> {
         let since = if self.has(Fault::SequenceSkips) && since > 0 { since + 1 } else { since };
-        self.store.revocations(since)
+        StoreFuture::new(async move {
+            let mut batch = self.store.revocations(since).await?;
+            let ended = self.ended.lock().unwrap();
+            batch.revocations.retain(|(_, revocation)| match revocation {
+                Revocation::Token { id, .. } => ended.get(&**id) != Some(&true),
+                _ => true,
+            });
+            Ok(batch)
+        })
     }
 
     fn news(&self) -> Option<NewsReader> {
@@ -578,6 +603,8 @@ fn each_fault_of_a_store_of_tokens_is_found() {
         (Fault::PurgeTakesAll, "`purge` removes nothing of a living family"),
         (Fault::FamilyIgnoresCutOff, "a family that began before a cut-off is refused"),
         (Fault::FamilyOutlivesSession, "the end of a session ends the families"),
+        (Fault::AccessOutlivesFamily, "`end_family` revokes the access tokens of the family"),
+        (Fault::AccessEndsLater, "are revoked when it ends, and no later"),
         (Fault::SecondCutOffHasNoPosition, "every cut-off has its own position"),
         (Fault::RevocationIsNotTold, "news report a revocation"),
         (Fault::SequenceSkips, "`revocations` returns the revocations after a position"),

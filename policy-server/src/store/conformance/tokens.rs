@@ -12,6 +12,9 @@ use crate::store::{CreateFamily, Family, Refresh, RefreshOutcome, Revocation, To
 /// How long a used token still yields its successor.
 const GRACE: Duration = Duration::from_secs(10);
 
+/// Until when the revocation of a family's access tokens is needed.
+pub(super) const UNTIL: Timestamp = Timestamp::from_seconds(NOW.seconds() + 300);
+
 pub(super) async fn run<S: TokenStore>(make: &impl Fn() -> S) {
     secret(&*open_store(make).await).await;
     rotation(&*open_store(make).await).await;
@@ -48,7 +51,7 @@ async fn begin<S: TokenStore>(store: &S, family: Family, token: u32) {
 
 /// Exchanges a token for the next number.
 async fn refresh<S: TokenStore>(store: &S, token: u32, now: Timestamp) -> RefreshOutcome {
-    answer(store.refresh(Refresh::new(hash(token), hash(token + 1), GRACE, now))).await
+    answer(store.refresh(Refresh::new(hash(token), hash(token + 1), GRACE, now, UNTIL))).await
 }
 
 async fn secret<S: TokenStore>(store: &S) {
@@ -191,22 +194,25 @@ async fn reuse<S: TokenStore>(store: &S) {
                 "a reuse ends its family, and is reported once",
             );
         }
-        let ended = answer(store.end_family(hash(token))).await;
+        let ended = answer(store.end_family(hash(token), UNTIL)).await;
         rule(ended.is_none(), "`end_family` after a reuse returns no family");
     }
 }
 
 async fn ends<S: TokenStore>(store: &S) {
     rule(
-        answer(store.end_family(hash(9))).await.is_none(),
+        answer(store.end_family(hash(9), UNTIL)).await.is_none(),
         "`end_family` of an unknown token returns no family",
     );
     begin(store, family(1, "ada"), 10).await;
     refresh(store, 10, at(1)).await;
     // By the used token.
-    let ended = answer(store.end_family(hash(10))).await;
+    let ended = answer(store.end_family(hash(10), UNTIL)).await;
     rule(ended == Some(family(1, "ada")), "`end_family` returns the family that lived");
-    rule(answer(store.end_family(hash(11))).await.is_none(), "`end_family` ends a family once");
+    rule(
+        answer(store.end_family(hash(11), UNTIL)).await.is_none(),
+        "`end_family` ends a family once",
+    );
     for token in [10, 11] {
         let result = refresh(store, token, at(2)).await;
         rule(result == RefreshOutcome::Dead, "the tokens of an ended family are `Dead`");
@@ -285,8 +291,8 @@ async fn bounds<S: TokenStore>(store: &S) {
 
     begin(store, family(251, "eve"), 5000).await;
     let limited = async |token: u32, limit: u32| {
-        let request = Refresh::new(hash(token), hash(token + 1), GRACE, at(20)).limit(limit);
-        answer(store.refresh(request)).await
+        let request = Refresh::new(hash(token), hash(token + 1), GRACE, at(20), UNTIL);
+        answer(store.refresh(request.limit(limit))).await
     };
     for token in [5000, 5001] {
         let result = limited(token, 2).await;
@@ -360,7 +366,7 @@ async fn refresh_and_logout<S: TokenStore>(store: &Arc<S>) {
                 refresh(&*refreshing, token, NOW).await;
             }),
             Box::pin(async move {
-                let ended = answer(ending.end_family(hash(token))).await;
+                let ended = answer(ending.end_family(hash(token), UNTIL)).await;
                 rule(ended.is_some(), "`end_family` returns the family that lived");
             }),
         ];

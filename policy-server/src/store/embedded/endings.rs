@@ -216,7 +216,7 @@ impl State {
             }
             Ending::Family(token) => {
                 let Some(family) = family_of(&transaction, *token)? else { return Ok(false) };
-                self.revocations.push(access_tokens_of(&family));
+                self.revocations.push(Revocation::access_tokens(family.id, end_of_access(&family)));
                 Ok(true)
             }
             Ending::Everyone => {
@@ -231,12 +231,11 @@ impl State {
     }
 }
 
-/// The revocation of the access tokens of a family, which name it as their session.
-fn access_tokens_of(family: &Family) -> Revocation {
+/// When no access token of a family is valid any more, whenever the family ends.
+fn end_of_access(family: &Family) -> Timestamp {
     /// Longer than any access token is valid after its family has expired.
     const LONGEST: Duration = Duration::from_secs(24 * 3600);
-    let id = Handle(family.id).to_string().into();
-    Revocation::Token { id, until: family.expires.after(LONGEST) }
+    family.expires.after(LONGEST)
 }
 
 impl EndedView<'_> {
@@ -289,23 +288,13 @@ impl Ending {
                 tables.sessions()?.revoke_user(request)?;
             }
             Self::Family(token) => {
-                if let Some(family) = tables.tokens()?.end_family(*token)? {
-                    tables.tokens()?.revoke(access_tokens_of(&family))?;
-                }
+                tables.tokens()?.end_family(*token, end_of_access)?;
             }
             Self::Everyone => {
                 tables.sessions()?.revoke_everyone(Timestamp::default())?;
             }
             Self::Revoked(revocation) => {
-                let families = tables.tokens()?.revoke(revocation.clone())?.families;
-                // The access tokens of a session are revoked by names of their own.
-                if let (Revocation::Session { .. }, Some(until)) = (revocation, revocation.until())
-                {
-                    for family in families {
-                        let id = Handle(family).to_string().into();
-                        tables.tokens()?.revoke(Revocation::Token { id, until })?;
-                    }
-                }
+                tables.tokens()?.revoke(revocation.clone())?;
             }
         }
         Ok(())

@@ -102,7 +102,7 @@ impl<'t> TokenTables<'t> {
             Some(session) => self.place(&name_of_session(session))?,
             None => 0,
         };
-        let is_known = *began <= self.sequence.get(0)?.map_or(0, |last| last.value());
+        let is_known = *began <= self.last()?;
         if *began < self.cut_off(&family.identity.subject)?.max(ended) || !is_known {
             return Ok(Some(false));
         }
@@ -118,7 +118,7 @@ impl<'t> TokenTables<'t> {
         &mut self,
         request: Refresh,
     ) -> Result<Option<RefreshOutcome>, redb::Error> {
-        let Refresh { token, successor, grace, limit, now } = request;
+        let Refresh { token, successor, grace, limit, now, until } = request;
         let Some(row) = self.token(token)? else {
             return Ok(Some(RefreshOutcome::Unknown));
         };
@@ -130,8 +130,7 @@ impl<'t> TokenTables<'t> {
             None if self.tokens.get(&successor.0)?.is_some() => Ok(None),
             // One of the tokens is unused.
             None if limit.is_some_and(|limit| count > u64::from(limit)) => {
-                self.remove_family(&family)?;
-                self.effect = Effect::Durable;
+                self.end_with_access(&family, until)?;
                 Ok(Some(RefreshOutcome::Dead))
             }
             None => {
@@ -147,8 +146,7 @@ impl<'t> TokenTables<'t> {
                 }))
             }
             Some(_) => {
-                self.remove_family(&family)?;
-                self.effect = Effect::Durable;
+                self.end_with_access(&family, until)?;
                 Ok(Some(RefreshOutcome::Reused(family)))
             }
         }
@@ -165,16 +163,26 @@ impl<'t> TokenTables<'t> {
         Ok(None)
     }
 
-    pub(super) fn end_family(&mut self, token: TokenHash) -> Result<Option<Family>, redb::Error> {
+    /// The revocation of its access tokens is needed until `until`.
+    pub(super) fn end_family(
+        &mut self,
+        token: TokenHash,
+        until: impl FnOnce(&Family) -> Timestamp,
+    ) -> Result<Option<Family>, redb::Error> {
         let Some(row) = self.token(token)? else {
             return Ok(None);
         };
         let Some(family) = self.family(&row.family)? else {
             return Ok(None);
         };
-        self.remove_family(&family)?;
-        self.effect = Effect::Durable;
+        self.end_with_access(&family, until(&family))?;
         Ok(Some(family))
+    }
+
+    /// Ends a family and revokes its access tokens.
+    fn end_with_access(&mut self, family: &Family, until: Timestamp) -> Result<(), redb::Error> {
+        self.remove_family(family)?;
+        self.revoke(Revocation::access_tokens(family.id, until)).map(drop)
     }
 
     /// Ends the families of a user, or those that began in one session. Returns their ids.
@@ -213,13 +221,16 @@ impl<'t> TokenTables<'t> {
     }
 
     pub(super) fn revoke(&mut self, mut revocation: Revocation) -> Result<Revoked, redb::Error> {
-        let last = self.sequence.get(0)?.map_or(0, |last| last.value());
         let (before, families) = match &revocation {
             Revocation::User { user, .. } => (self.cut_off(user)?, self.end_families(user, None)?),
-            Revocation::Session { user, session, .. } => {
-                (0, self.end_families(user, Some(*session))?)
+            Revocation::Session { user, session, until } => {
+                let families = self.end_families(user, Some(*session))?;
+                for family in &families {
+                    self.revoke(Revocation::access_tokens(*family, *until))?;
+                }
+                (0, families)
             }
-            Revocation::Everyone { .. } | Revocation::All { .. } => (last, vec![]),
+            Revocation::Everyone { .. } | Revocation::All { .. } => (self.last()?, vec![]),
             Revocation::Token { .. } => (0, vec![]),
         };
         let name = name(&revocation);
@@ -231,7 +242,7 @@ impl<'t> TokenTables<'t> {
             // An instance that has read it reads the wider one later.
             self.revocations.remove(place)?;
         }
-        let place = last + 1;
+        let place = self.last()? + 1;
         self.sequence.insert(0, place)?;
         self.revocations.insert(place, revocation.encode().as_slice())?;
         self.revoked.insert(name.as_slice(), place)?;
@@ -244,6 +255,11 @@ impl<'t> TokenTables<'t> {
             revoked.ended = self.end_all_families()?;
         }
         Ok(revoked)
+    }
+
+    /// The last position that was assigned.
+    fn last(&self) -> Result<u64, redb::Error> {
+        Ok(self.sequence.get(0)?.map_or(0, |last| last.value()))
     }
 
     /// The position of the last cut-off of a user or of everyone.

@@ -30,8 +30,8 @@ impl TokenStore for EmbeddedStore {
         new_token(self.write(move |tables| tables.tokens()?.refresh(request)))
     }
 
-    fn end_family(&self, token: TokenHash) -> StoreFuture<'_, Option<Family>> {
-        self.end(Ending::Family(token), move |tables| tables.tokens()?.end_family(token))
+    fn end_family(&self, token: TokenHash, until: Timestamp) -> StoreFuture<'_, Option<Family>> {
+        self.end(Ending::Family(token), move |tables| tables.tokens()?.end_family(token, |_| until))
     }
 
     fn revoke(&self, revocation: Revocation) -> StoreFuture<'_, Revoked> {

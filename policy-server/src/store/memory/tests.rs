@@ -176,7 +176,7 @@ fn a_purge_of_tokens_leaves_nothing_behind() {
             let family = Family::new([number; 16], identity, NOW, END);
             let (token, next) = (TokenHash([number; 32]), TokenHash([number + 100; 32]));
             store.create_family(CreateFamily::new(family, token, 0)).await.unwrap();
-            store.refresh(Refresh::new(token, next, Duration::ZERO, NOW)).await.unwrap();
+            store.refresh(Refresh::new(token, next, Duration::ZERO, NOW, NOW)).await.unwrap();
             let revocation = Revocation::Token { id: number.to_string().into(), until: END };
             store.revoke(revocation).await.unwrap();
         }

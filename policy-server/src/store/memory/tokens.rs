@@ -1,6 +1,6 @@
 //! The token tables.
 //!
-//! Lock order: `families`, then the chain of a family or `revocations`, then `tokens`.
+//! Lock order: `families`, then the chain of a family, then `revocations` or `tokens`.
 
 use std::sync::{Arc, MutexGuard};
 
@@ -8,7 +8,7 @@ use policy_core::time::Timestamp;
 
 use super::{
     Inner, MemoryStore,
-    families::FamilyRow,
+    families::{Chain, FamilyRow},
     first,
     shards::{Shard, lock},
 };
@@ -33,8 +33,8 @@ impl TokenStore for MemoryStore {
         StoreFuture::ready(self.0.refresh(request))
     }
 
-    fn end_family(&self, token: TokenHash) -> StoreFuture<'_, Option<Family>> {
-        StoreFuture::ready(Ok(self.0.end_family(token)))
+    fn end_family(&self, token: TokenHash, until: Timestamp) -> StoreFuture<'_, Option<Family>> {
+        StoreFuture::ready(Ok(self.0.end_family(token, until)))
     }
 
     fn revoke(&self, revocation: Revocation) -> StoreFuture<'_, Revoked> {
@@ -96,6 +96,11 @@ impl Inner {
                 Revocation::Everyone { .. } | Revocation::All { .. } => revocations.sequence(),
                 _ => 0,
             };
+            if let Revocation::Session { until, .. } = &revocation {
+                for family in &families {
+                    revocations.add(Revocation::access_tokens(*family, *until));
+                }
+            }
             Revoked::new(revocations.add(revocation), before, families)
         };
         // The shard of the user is locked, so that no family begins in between.
@@ -103,18 +108,20 @@ impl Inner {
             Revocation::User { user, .. } => {
                 let families = self.families.lock(&**user);
                 let ended = families.get(user).map(|rows| end(rows, |_| true));
-                add(revocation, ended.unwrap_or_default())
+                let (ended, _locked) = ended.unwrap_or_default();
+                add(revocation, ended)
             }
             Revocation::Session { user, session, .. } => {
                 let families = self.families.lock(&**user);
                 let is_of_it = |row: &FamilyRow| row.family.session == Some(*session);
                 let ended = families.get(user).map(|rows| end(rows, is_of_it));
-                add(revocation, ended.unwrap_or_default())
+                let (ended, _locked) = ended.unwrap_or_default();
+                add(revocation, ended)
             }
             Revocation::Everyone { .. } => {
                 let mut revoked = add(revocation, Vec::new());
                 self.families.each(|families| {
-                    let ended = families.values().map(|rows| end(rows, |_| true).len() as u64);
+                    let ended = families.values().map(|rows| end(rows, |_| true).0.len() as u64);
                     revoked.ended += ended.sum::<u64>();
                 });
                 revoked
@@ -124,7 +131,7 @@ impl Inner {
     }
 
     fn refresh(&self, request: Refresh) -> Result<RefreshOutcome, StoreError> {
-        let Refresh { token, successor, grace, limit, now } = request;
+        let Refresh { token, successor, grace, limit, now, until } = request;
         let Some(row) = self.family(token) else { return Ok(RefreshOutcome::Unknown) };
         let family = &row.family;
         let mut chain = lock(&row.chain);
@@ -133,7 +140,7 @@ impl Inner {
         }
         if token == chain.unused {
             if limit.is_some_and(|limit| chain.refreshes >= limit) {
-                chain.is_ended = true;
+                self.end_with_access(family, &mut chain, until);
                 return Ok(RefreshOutcome::Dead);
             }
             self.insert_token(successor, Arc::clone(&row))?;
@@ -146,16 +153,27 @@ impl Inner {
             }
             Some(_) => RefreshOutcome::Overtaken,
             None => {
-                chain.is_ended = true;
+                self.end_with_access(family, &mut chain, until);
                 RefreshOutcome::Reused(family.clone())
             }
         })
     }
 
-    fn end_family(&self, token: TokenHash) -> Option<Family> {
+    fn end_family(&self, token: TokenHash, until: Timestamp) -> Option<Family> {
         let row = self.family(token)?;
-        let was_ended = std::mem::replace(&mut lock(&row.chain).is_ended, true);
-        (!was_ended).then(|| row.family.clone())
+        let mut chain = lock(&row.chain);
+        if chain.is_ended {
+            return None;
+        }
+        self.end_with_access(&row.family, &mut chain, until);
+        Some(row.family.clone())
+    }
+
+    /// Ends a family, whose chain is locked, and revokes its access tokens.
+    fn end_with_access(&self, family: &Family, chain: &mut Chain, until: Timestamp) {
+        chain.is_ended = true;
+        lock(&self.revocations).add(Revocation::access_tokens(family.id, until));
+        self.news.tell(News::Revocation);
     }
 
     async fn purge_tokens(&self, now: Timestamp, limit: usize) -> Result<usize, StoreError> {
@@ -220,19 +238,20 @@ impl Inner {
     }
 }
 
-/// Ends families of one user, whose shard is locked. Returns the ids of those that were live.
-fn end(rows: &[Arc<FamilyRow>], is_ended: impl Fn(&FamilyRow) -> bool) -> Vec<[u8; 16]> {
+/// Ends families of one user, whose shard is locked. Returns the ids of those that were live, and the
+/// chains of all: for others the families end when these are dropped.
+fn end(
+    rows: &[Arc<FamilyRow>],
+    is_ended: impl Fn(&FamilyRow) -> bool,
+) -> (Vec<[u8; 16]>, Vec<MutexGuard<'_, Chain>>) {
     let rows = rows.iter().filter(|row| is_ended(row));
-    // All chains are locked before the first one ends, so that they end at the same time for
-    // others. No other call locks two, since the shard of the user is locked.
-    let mut chains: Vec<_> = rows.map(|row| (row.family.id, lock(&row.chain))).collect();
-    let mut ended = Vec::new();
-    for (id, chain) in &mut chains {
-        if !std::mem::replace(&mut chain.is_ended, true) {
-            ended.push(*id);
-        }
-    }
-    ended
+    // All chains are locked before the first one ends. No other call locks two, since the shard of
+    // the user is locked.
+    let (ids, mut chains): (Vec<_>, Vec<_>) =
+        rows.map(|row| (row.family.id, lock(&row.chain))).unzip();
+    let were_ended = chains.iter_mut().map(|chain| std::mem::replace(&mut chain.is_ended, true));
+    let ended = ids.into_iter().zip(were_ended).filter(|(_, was_ended)| !was_ended);
+    (ended.map(|(id, _)| id).collect(), chains)
 }
 
 /// Whether a row is kept: it is still needed, or enough were purged.

@@ -20,6 +20,7 @@ const STEPS: &[&str] = &[
     include_str!("endings.sql"),
     include_str!("tenants.sql"),
     include_str!("families.sql"),
+    include_str!("access.sql"),
 ];
 
 /// How long the migration may take, including the wait for another instance that runs it.

@@ -22,15 +22,16 @@ const CREATE_FAMILY: &str = "SELECT policy.create_family(
     ROW($1, $2, $3, $4, $5, $6, $7, 0, false, $14, 0)::policy.families, $8,
     policy.known('revocation', $9, $11, $12, $13), $10)";
 
-const REFRESH: &str = "SELECT outcome, steps, (family).*
-    FROM policy.refresh($1, $2, $3, $4, $5, $6, $7)";
-const END_FAMILY: &str = "SELECT * FROM policy.end_family($1) WHERE id IS NOT NULL";
+const REFRESH: &str = "SELECT outcome, steps, (family).*, place, mark
+    FROM policy.refresh($1, $2, $3, $4, $5, $6, $7, $8)";
+const END_FAMILY: &str = "SELECT (family).*, place, mark FROM policy.end_family($1, $2, $3, $4)
+    WHERE place IS NOT NULL";
 const END_FAMILY_BY_ID: &str = "UPDATE policy.families SET is_ended = true
     WHERE id = $1 AND NOT is_ended";
 
 /// With the cut-off of everyone before it.
 const REVOKE: &str = "SELECT r.*, m.family_cut
-    FROM policy.meta m, policy.revoke($1, $2, $3, $4, $5, $6) r";
+    FROM policy.meta m, policy.revoke_with_access($1, $2, $3, $4, $5, $6) r";
 
 /// Counts the families that a cut-off of everyone ended, after it was committed, so that no lock is held
 /// meanwhile.
@@ -83,19 +84,24 @@ impl TokenStore for PostgresStore {
 
     fn refresh(&self, request: Refresh) -> StoreFuture<'_, RefreshOutcome> {
         StoreFuture::new(async move {
-            let Refresh { token, successor, grace, limit, now } = request;
+            let Refresh { token, successor, grace, limit, now, until } = request;
             let grace = i64::try_from(grace.as_millis()).unwrap_or(i64::MAX);
-            let known = self.0.revocations.newest();
-            let parameters: [&(dyn ToSql + Sync); 7] = [
+            let numbers = &self.0.revocations;
+            let known = numbers.newest();
+            let parameters: [&(dyn ToSql + Sync); 8] = [
                 &&token.0[..],
                 &&successor.0[..],
                 &grace,
                 &limit.map(i64::from),
                 &time(now),
+                &time(until),
                 &number(known.number),
                 &known.mark,
             ];
             let row = self.row(REFRESH, &parameters).await?;
+            if row.get::<Option<i64>>("place")?.is_some() {
+                numbers.record(row.marked_number("place")?);
+            }
             Ok(match row.get::<&str>("outcome")? {
                 "done" => RefreshOutcome::Done(row.family()?),
                 "again" => RefreshOutcome::Again {
@@ -112,10 +118,16 @@ impl TokenStore for PostgresStore {
         })
     }
 
-    fn end_family(&self, token: TokenHash) -> StoreFuture<'_, Option<Family>> {
+    fn end_family(&self, token: TokenHash, until: Timestamp) -> StoreFuture<'_, Option<Family>> {
         StoreFuture::new(async move {
-            let rows = self.rows(END_FAMILY, &[&&token.0[..]]).await?;
-            rows.first().map(Columns::family).transpose()
+            let numbers = &self.0.revocations;
+            let known = numbers.newest();
+            let parameters: [&(dyn ToSql + Sync); 4] =
+                [&&token.0[..], &time(until), &number(known.number), &known.mark];
+            let rows = self.rows(END_FAMILY, &parameters).await?;
+            let Some(row) = rows.first() else { return Ok(None) };
+            numbers.record(row.marked_number("place")?);
+            row.family().map(Some)
         })
     }
 

@@ -68,6 +68,43 @@ local function families_of(user)
     return found
 end
 
+-- The id of a family as its access tokens state it: base64url without padding.
+local function name_of(id)
+    local digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+    local name = {}
+    for at = 1, #id, 3 do
+        local first, second, third = id:byte(at, at + 2)
+        local bits = first * 65536 + (second or 0) * 256 + (third or 0)
+        for place = 3, third and 0 or second and 1 or 2, -1 do
+            local digit = math.floor(bits / 64 ^ place) % 64 + 1
+            table.insert(name, digits:sub(digit, digit))
+        end
+    end
+    return table.concat(name)
+end
+
+-- Adds a revocation in place of an earlier one of the same subject. Returns its position.
+local function add_revocation(kind, subject, user, value, mark)
+    local place = give_out('revocation', mark)
+    local name = kind .. ':' .. subject
+    local before = redis.call('HGET', P .. 'revocations', name)
+    before = before and tonumber(before:match('^%d+')) or 0
+    value = text(math.max(before, tonumber(value)))
+    redis.call('HSET', P .. 'revocations', name, value .. ' ' .. user)
+    redis.call('ZADD', P .. 'positions', text(place), name)
+    if kind == 'token' or kind == 'session' then
+        redis.call('ZADD', P .. 'revocation_ends', value, name)
+    end
+    tell('r')
+    return place
+end
+
+-- Ends a family and revokes its access tokens. Returns the position of the revocation, which is needed until `last`.
+local function end_with_access(family, last, mark)
+    end_family(family)
+    return add_revocation('token', name_of(family.id), '', last, mark)
+end
+
 -- Where numbers were lost, revocations were: access tokens and tickets of before count no more.
 local function follow(known, known_mark, mark)
     local first = begin_era('revocation', known, known_mark, mark)
@@ -107,19 +144,19 @@ function calls.create_family(id, user, roles, scopes, tenant, authenticated, exp
     return 1
 end
 
-function calls.refresh(hash, successor, grace, most, most_steps, now, known, known_mark)
+-- Returns the outcome, the position of the revocation or 0, the family, and the steps to the unused token.
+function calls.refresh(hash, successor, grace, most, most_steps, now, last, known, known_mark, mark)
     if known ~= '0' and not gave_out('revocation', known, known_mark) then
-        return { 'lost' }
+        return { 'lost', 0 }
     end
     local family = find_of_token(hash)
-    if not family then return { 'unknown' } end
-    if family.is_ended or tonumber(now) >= family.expires then return { 'dead' } end
+    if not family then return { 'unknown', 0 } end
+    if family.is_ended or tonumber(now) >= family.expires then return { 'dead', 0 } end
     local token = redis.call('HMGET', P .. 't:' .. hash, 'used', 'successor')
     local used = token[1]
     if not used then
         if most ~= '' and family.refreshes >= tonumber(most) then
-            end_family(family)
-            return { 'dead' }
+            return { 'dead', end_with_access(family, last, mark) }
         end
         if redis.call('EXISTS', P .. 't:' .. successor) == 1 then
             return redis.error_reply('ERR the successor exists already')
@@ -127,26 +164,25 @@ function calls.refresh(hash, successor, grace, most, most_steps, now, known, kno
         insert_token(successor, family.id)
         redis.call('HSET', P .. 't:' .. hash, 'used', now, 'successor', successor)
         redis.call('HINCRBY', P .. 'f:' .. family.id, 'refreshes', 1)
-        return { 'done', family.reply }
+        return { 'done', 0, family.reply }
     end
     if tonumber(now) - tonumber(used) < tonumber(grace) then
         local newest = token[2]
         for steps = 1, tonumber(most_steps) do
             local successor = redis.call('HGET', P .. 't:' .. newest, 'successor')
-            if not successor then return { 'again', family.reply, steps } end
+            if not successor then return { 'again', 0, family.reply, steps } end
             newest = successor
         end
-        return { 'overtaken' }
+        return { 'overtaken', 0 }
     end
-    end_family(family)
-    return { 'reused', family.reply }
+    return { 'reused', end_with_access(family, last, mark), family.reply }
 end
 
-function calls.end_family(hash)
+function calls.end_family(hash, last, known, known_mark, mark)
     local family = find_of_token(hash)
     if not family or family.is_ended then return false end
-    end_family(family)
-    return family.reply
+    follow(known, known_mark, mark)
+    return { end_with_access(family, last, mark), family.reply }
 end
 
 function calls.end_family_by_id(id)
@@ -158,38 +194,32 @@ end
 function calls.revoke(kind, subject, user, value, known, known_mark, mark)
     local ended, count = {}, nil
     follow(known, known_mark, mark)
-    local place = give_out('revocation', mark)
     local earlier = 0
     if kind == 'user' then
         -- What was known before an era began says nothing about the cut-offs before it.
         earlier = math.max(position_of('user', user), position_of('everyone', ''),
             counter('revocation_era'))
     elseif kind == 'everyone' or kind == 'all' then
-        earlier = place - 1
+        earlier = counter('revocation')
     end
     if kind == 'user' or kind == 'session' then
         for _, family in ipairs(families_of(user)) do
-            if kind == 'user' or family.session and hex(family.session) == subject then
+            if kind == 'user' then
                 end_family(family)
+                table.insert(ended, family.id)
+            elseif family.session and hex(family.session) == subject then
+                end_with_access(family, value, mark)
                 table.insert(ended, family.id)
             end
         end
-    elseif kind == 'everyone' then
+    end
+    local place = add_revocation(kind, subject, user, value, mark)
+    if kind == 'everyone' then
         -- However many there are, this reads and writes one key.
         count = redis.call('ZCOUNT', P .. 'families', '(0', '+inf')
         redis.call('HSET', P .. 'numbers', 'family_cut', text(place))
         set_aside('families', text(place))
     end
-    local name = kind .. ':' .. subject
-    local before = redis.call('HGET', P .. 'revocations', name)
-    before = before and tonumber(before:match('^%d+')) or 0
-    value = text(math.max(before, tonumber(value)))
-    redis.call('HSET', P .. 'revocations', name, value .. ' ' .. user)
-    redis.call('ZADD', P .. 'positions', text(place), name)
-    if kind == 'token' or kind == 'session' then
-        redis.call('ZADD', P .. 'revocation_ends', value, name)
-    end
-    tell('r')
     return { place, earlier, count or #ended, ended }
 end
 

@@ -55,14 +55,19 @@ impl TokenStore for RedisStore {
 
     fn refresh(&self, request: Refresh) -> StoreFuture<'_, RefreshOutcome> {
         StoreFuture::new(async move {
-            let Refresh { token, successor, grace, limit, now } = request;
+            let Refresh { token, successor, grace, limit, now, until } = request;
             let grace = number(u64::try_from(grace.as_millis()).unwrap_or(u64::MAX));
             let call = Call::tokens("refresh").confirmed().arg(&token.0[..]).arg(&successor.0[..]);
             let call = optional(call.arg(grace), limit);
-            let call = call.arg(u64::from(RefreshOutcome::MAX_STEPS)).arg(time(now));
-            let call = call.marked_number(self.0.revocations.newest());
-            let mut reply = Items::new(self.call(call).await?)?;
-            let outcome = reply.text()?;
+            let call = call.arg(u64::from(RefreshOutcome::MAX_STEPS));
+            let call = call.arg(time(now)).arg(time(until));
+            let numbers = &self.0.revocations;
+            let (reply, mark) = self.call_with(call, numbers.newest()).await?;
+            let mut reply = Items::new(reply)?;
+            let (outcome, position) = (reply.text()?, reply.number()?);
+            if position > 0 {
+                numbers.record(MarkedNumber { number: position, mark: Some(mark) });
+            }
             if outcome == "lost" {
                 return Err(StoreError::new(LOST));
             }
@@ -83,11 +88,14 @@ impl TokenStore for RedisStore {
         })
     }
 
-    fn end_family(&self, token: TokenHash) -> StoreFuture<'_, Option<Family>> {
+    fn end_family(&self, token: TokenHash, until: Timestamp) -> StoreFuture<'_, Option<Family>> {
         StoreFuture::new(async move {
-            let call = Call::to_end_tokens("end_family").arg(&token.0[..]);
-            let family = Items::new_or_nil(self.call(call).await?)?;
-            family.map(|mut family| family.family()).transpose()
+            let call = Call::to_end_tokens("end_family").arg(&token.0[..]).arg(time(until));
+            let numbers = &self.0.revocations;
+            let (reply, mark) = self.call_with(call, numbers.newest()).await?;
+            let Some(mut reply) = Items::new_or_nil(reply)? else { return Ok(None) };
+            numbers.record(MarkedNumber { number: reply.number()?, mark: Some(mark) });
+            Items::new(reply.next()?)?.family().map(Some)
         })
     }
 

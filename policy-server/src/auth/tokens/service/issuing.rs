@@ -1,5 +1,7 @@
 //! Access tokens, and the families of refresh tokens that they are issued with.
 
+use std::time::Duration;
+
 use policy_core::{
     auth::is_scope,
     session::{Handle, Identity},
@@ -23,6 +25,10 @@ use crate::{
     },
     store::{CreateFamily, Family, Refresh, RefreshOutcome, StoreError, TokenHash},
 };
+
+/// How much later than a request begins to end a family another one may issue an access token of it: the
+/// store takes some seconds, and a cut-off has moved `iat` to the next one.
+const LATER: Duration = Duration::from_secs(10);
 
 /// The outcome of a refresh, as a value of an attribute of metrics.
 fn name_of(outcome: &RefreshOutcome) -> &'static str {
@@ -177,7 +183,8 @@ impl TokenService {
         let mut valid = key.successor(&token);
         let now = self.clock.now();
         let hashes = (TokenHash(token.hash()), TokenHash(valid.hash()));
-        let request = Refresh::new(hashes.0, hashes.1, self.refresh_grace, now);
+        let until = self.end_of_access();
+        let request = Refresh::new(hashes.0, hashes.1, self.refresh_grace, now, until);
         let outcome = self.store.refresh(request.limit(self.refreshes)).await;
         let outcome = outcome.map_err(CredentialError::token_store)?;
         count(Count::Refresh(name_of(&outcome)));
@@ -196,7 +203,7 @@ impl TokenService {
                     user = %printable(&family.identity.subject),
                     family = %Handle(family.id),
                 );
-                self.end_access(&family).await.map_err(CredentialError::token_store)?;
+                self.apply_ends(&[family.id], until);
                 return Err(CredentialError::RefreshRefused);
             }
             RefreshOutcome::Overtaken | RefreshOutcome::Dead | RefreshOutcome::Unknown => {
@@ -212,15 +219,18 @@ impl TokenService {
     /// Ends the family of a refresh token and its access tokens. Returns whether it was live.
     pub(crate) async fn end_family(&self, token: TokenHash) -> Result<bool, StoreError> {
         self.refresh_key().await?;
-        let family = self.store.end_family(token).await;
+        let until = self.end_of_access();
+        let family = self.store.end_family(token, until).await;
         if family.is_err() {
-            // A store may return revocations although it could not write.
+            // It may have ended although its answer was lost, and a store may return revocations although
+            // it could not write.
             let _ = self.sync().await;
         }
-        match family? {
-            Some(family) => self.end_access(&family).await.map(|()| true),
-            None => Ok(false),
+        let family = family?;
+        if let Some(family) = &family {
+            self.apply_ends(&[family.id], until);
         }
+        Ok(family.is_some())
     }
 
     /// An access token of a family, with its refresh token.
@@ -240,9 +250,9 @@ impl TokenService {
         Ok(IssuedTokens { refresh_token: Some(refresh.text()), ..response })
     }
 
-    /// Revokes the access tokens of a family that ended.
-    async fn end_access(&self, family: &Family) -> Result<(), StoreError> {
-        let until = self.issue_time(&family.identity.subject).after(self.longest);
-        self.end_access_of(&[family.id], until, None).await
+    /// When the access tokens of a family that this request ends have all expired, whichever user it belongs
+    /// to.
+    fn end_of_access(&self) -> Timestamp {
+        self.clock.now().after(self.longest.saturating_add(LATER))
     }
 }

@@ -228,12 +228,8 @@ impl TokenService {
                 // The access tokens of a family that ended are revoked by its id.
                 self.store.end_family_by_id(family.0).await?;
             }
-            let until = lost.until();
             let revoked = self.store.revoke(lost.clone()).await?;
-            self.revocation_cache.revoke(Some(revoked.position), lost);
-            if let Some(until) = until {
-                self.end_access_of(&revoked.families, until, None).await?;
-            }
+            self.apply(lost, Some(&revoked));
         }
         self.revocation_cache.apply(stored, query_time);
         Ok(())

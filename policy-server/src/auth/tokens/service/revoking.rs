@@ -90,20 +90,8 @@ impl TokenService {
         key: Option<SessionKey>,
     ) -> Result<u64, StoreError> {
         let until = self.issue_time(user).after(self.longest);
-        self.end_session_until(user, session, until, key).await
-    }
-
-    async fn end_session_until(
-        &self,
-        user: &str,
-        session: Handle,
-        until: Timestamp,
-        key: Option<SessionKey>,
-    ) -> Result<u64, StoreError> {
         let revocation = Revocation::Session { user: user.into(), session, until };
-        let ended = self.revoke_for(revocation, key).await?.families;
-        self.end_access_of(&ended, until, key).await?;
-        Ok(ended.len() as u64)
+        self.revoke_for(revocation, key).await.map(|revoked| revoked.ended)
     }
 
     /// Stores the ends of sessions and tokens that the store has not taken before, until it fails.
@@ -125,40 +113,32 @@ impl TokenService {
 
     async fn store_again(
         &self,
-        revocation: Revocation,
+        mut revocation: Revocation,
         key: Option<SessionKey>,
     ) -> Result<(), StoreError> {
-        match revocation {
-            Revocation::Session { user, session, until } => {
-                // Its families may have issued access tokens since.
-                let until = until.max(self.issue_time(&user).after(self.longest));
-                self.end_session_until(&user, session, until, key).await.map(drop)
-            }
-            revocation => self.revoke_for(revocation, key).await.map(drop),
+        if let Revocation::Session { user, until, .. } = &mut revocation {
+            // Its families may have issued access tokens since.
+            *until = self.issue_time(user).after(self.longest).max(*until);
+        }
+        self.revoke_for(revocation, key).await.map(drop)
+    }
+
+    /// Applies in this process what the store revoked with the end of families: their access tokens.
+    pub(super) fn apply_ends(&self, families: &[[u8; 16]], until: Timestamp) {
+        for family in families {
+            let revocation = Revocation::access_tokens(*family, until);
+            count(Count::Revocation(name_of(&revocation)));
+            self.revocation_cache.revoke(None, revocation);
         }
     }
 
-    /// Revokes the access tokens of families that ended, by a logout of the session with this key if
-    /// there is one. None of them is valid after `until`.
-    pub(super) async fn end_access_of(
-        &self,
-        families: &[[u8; 16]],
-        until: Timestamp,
-        key: Option<SessionKey>,
-    ) -> Result<(), StoreError> {
-        let revocation_of =
-            |family: &[u8; 16]| Revocation::Token { id: Handle(*family).to_string().into(), until };
-        let revocations: Vec<_> = families.iter().map(revocation_of).collect();
-        // No call names these families again, so all are kept, in case the client goes away.
-        let _all: Vec<_> =
-            revocations.iter().map(|revocation| self.unstored.begin(revocation, key)).collect();
-        let mut result = Ok(());
-        for revocation in revocations {
-            if let Err(error) = self.revoke_for(revocation, key).await {
-                result = Err(error);
-            }
+    /// Applies a revocation in this process, with the families that it ended in the store. Without
+    /// `revoked`, the store failed.
+    pub(super) fn apply(&self, revocation: Revocation, revoked: Option<&Revoked>) {
+        if let (Revocation::Session { until, .. }, Some(revoked)) = (&revocation, revoked) {
+            self.apply_ends(&revoked.families, *until);
         }
-        result
+        self.revocation_cache.revoke(revoked.map(|revoked| revoked.position), revocation);
     }
 
     /// Revokes in the store first, then in this process, even if the store fails: a credential that
@@ -183,8 +163,7 @@ impl TokenService {
         if stored.is_ok() {
             storing.finish();
         }
-        let position = stored.as_ref().ok().map(|revoked| revoked.position);
-        self.revocation_cache.revoke(position, revocation);
+        self.apply(revocation, stored.as_ref().ok());
         stored
     }
 }

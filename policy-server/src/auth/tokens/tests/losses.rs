@@ -46,8 +46,8 @@ impl TokenStore for LosingStore {
         })
     }
 
-    fn end_family(&self, token: TokenHash) -> StoreFuture<'_, Option<Family>> {
-        self.store.end_family(token)
+    fn end_family(&self, token: TokenHash, until: Timestamp) -> StoreFuture<'_, Option<Family>> {
+        self.store.end_family(token, until)
     }
 
     fn end_family_by_id(&self, id: [u8; 16]) -> StoreFuture<'_, ()> {

@@ -6,6 +6,7 @@ mod laws;
 mod losses;
 mod refresh;
 mod requests;
+mod unanswered;
 
 use std::{
     pin::pin,

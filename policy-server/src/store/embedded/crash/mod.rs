@@ -39,6 +39,7 @@ static LESS: LazyLock<Identity> = LazyLock::new(|| Identity::new("cy").roles(["l
 
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
+const UNTIL: Timestamp = Timestamp::from_seconds(NOW.seconds() + 300);
 
 fn hash(byte: u8) -> TokenHash {
     TokenHash([byte; 32])
@@ -92,7 +93,7 @@ fn script() -> Vec<Vec<Operation>> {
             )
         }],
         vec![
-            |s| discard(s.refresh(Refresh::new(hash(1), hash(2), 10 * SECOND, NOW))),
+            |s| discard(s.refresh(Refresh::new(hash(1), hash(2), 10 * SECOND, NOW, UNTIL))),
             |s| discard(s.take_ticket(hash(100), NOW)),
             |s| discard(s.revoke(Revocation::Token { id: "j".into(), until: NOW.after(MINUTE) })),
         ],
@@ -106,7 +107,12 @@ fn script() -> Vec<Vec<Operation>> {
         vec![|s| discard(SessionStore::purge(s, NOW.after(2 * SECOND), 10))],
         // Reuse.
         vec![|s| {
-            discard(s.refresh(Refresh::new(hash(1), hash(2), 10 * SECOND, NOW.after(MINUTE))))
+            let now = NOW.after(MINUTE);
+            discard(s.refresh(Refresh::new(hash(1), hash(2), 10 * SECOND, now, UNTIL)))
+        }],
+        // A logout.
+        vec![|s| discard(s.create_family(begin(14, "eve", None))), |s| {
+            discard(s.end_family(hash(14), UNTIL))
         }],
         vec![
             |s| discard(s.create(CreateSession::new(G, record(Some("bo"), 7), NOW))),
@@ -168,9 +174,9 @@ async fn observe(store: &EmbeddedStore) -> Result<Vec<String>, StoreError> {
     observations.push(format!("{:?}", store.revocations(0).await?));
     observations.push(format!("{:?}", store.take_ticket(hash(100), NOW).await?));
     observations.push(format!("{:?}", store.cut_offs().await?));
-    for token in [1, 2, 10, 11, 12, 13] {
+    for token in [1, 2, 10, 11, 12, 13, 14] {
         let refreshed =
-            store.refresh(Refresh::new(hash(token), hash(token + 100), SECOND, NOW)).await?;
+            store.refresh(Refresh::new(hash(token), hash(token + 100), SECOND, NOW, UNTIL)).await?;
         observations.push(format!("{refreshed:?}"));
     }
     observations.push(format!("{:?}", SessionStore::secret(store, [8; 32]).await?));

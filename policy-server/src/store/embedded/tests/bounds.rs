@@ -111,12 +111,12 @@ async fn families_that_ended_leave_nothing_behind() {
         begin(&store, family, hash(first)).await;
         // More rows than one step of a purge removes.
         for token in first..first + 20 * u32::from(number % 4) {
-            let request = Refresh::new(hash(token), hash(token + 1), Duration::ZERO, NOW);
+            let request = Refresh::new(hash(token), hash(token + 1), Duration::ZERO, NOW, NOW);
             store.refresh(request).await.unwrap();
         }
     }
     for number in 1..=8 {
-        store.end_family(hash(1000 * number)).await.unwrap().unwrap();
+        store.end_family(hash(1000 * number), NOW).await.unwrap().unwrap();
     }
     TokenStore::purge(&store, NOW, usize::MAX).await.unwrap();
     let rows = || {
