@@ -26,8 +26,8 @@ use crate::{
     store::{CreateFamily, Family, Refresh, RefreshOutcome, StoreError, TokenHash},
 };
 
-/// How much later than a request begins to end a family another one may issue an access token of it: the
-/// store takes some seconds, and a cut-off has moved `iat` to the next one.
+/// How much later than a request begins to end a family or a session another one may issue an access token
+/// of it: the store takes some seconds, and a cut-off has moved `iat` to the next one.
 const LATER: Duration = Duration::from_secs(10);
 
 /// The outcome of a refresh, as a value of an attribute of metrics.
@@ -183,7 +183,7 @@ impl TokenService {
         let mut valid = key.successor(&token);
         let now = self.clock.now();
         let hashes = (TokenHash(token.hash()), TokenHash(valid.hash()));
-        let until = self.end_of_access();
+        let until = self.end_of_access(now);
         let request = Refresh::new(hashes.0, hashes.1, self.refresh_grace, now, until);
         let outcome = self.store.refresh(request.limit(self.refreshes)).await;
         let outcome = outcome.map_err(CredentialError::token_store)?;
@@ -219,7 +219,7 @@ impl TokenService {
     /// Ends the family of a refresh token and its access tokens. Returns whether it was live.
     pub(crate) async fn end_family(&self, token: TokenHash) -> Result<bool, StoreError> {
         self.refresh_key().await?;
-        let until = self.end_of_access();
+        let until = self.end_of_access(self.clock.now());
         let family = self.store.end_family(token, until).await;
         if family.is_err() {
             // It may have ended although its answer was lost, and a store may return revocations although
@@ -250,9 +250,9 @@ impl TokenService {
         Ok(IssuedTokens { refresh_token: Some(refresh.text()), ..response })
     }
 
-    /// When the access tokens of a family that this request ends have all expired, whichever user it belongs
-    /// to.
-    fn end_of_access(&self) -> Timestamp {
-        self.clock.now().after(self.longest.saturating_add(LATER))
+    /// When the access tokens of a family or session that a request ends have all expired. A token that is
+    /// issued now has `issued` as its `iat`: the current time where the user is unknown.
+    pub(super) fn end_of_access(&self, issued: Timestamp) -> Timestamp {
+        issued.after(self.longest.saturating_add(LATER))
     }
 }

@@ -89,7 +89,7 @@ impl TokenService {
         session: Handle,
         key: Option<SessionKey>,
     ) -> Result<u64, StoreError> {
-        let until = self.issue_time(user).after(self.longest);
+        let until = self.end_of_access(self.issue_time(user));
         let revocation = Revocation::Session { user: user.into(), session, until };
         self.revoke_for(revocation, key).await.map(|revoked| revoked.ended)
     }
@@ -118,7 +118,7 @@ impl TokenService {
     ) -> Result<(), StoreError> {
         if let Revocation::Session { user, until, .. } = &mut revocation {
             // Its families may have issued access tokens since.
-            *until = self.issue_time(user).after(self.longest).max(*until);
+            *until = self.end_of_access(self.issue_time(user)).max(*until);
         }
         self.revoke_for(revocation, key).await.map(drop)
     }

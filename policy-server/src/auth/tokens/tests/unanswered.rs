@@ -130,18 +130,28 @@ fn a_login_that_refreshed_too_often_ends_with_its_access_tokens() {
 /// has moved its `iat` to the next one.
 #[test]
 fn the_end_of_a_login_is_known_as_long_as_its_access_tokens_are_accepted() {
-    let (clock, ahead) = (Clock::at(START), Clock::at(START + 30));
-    let (store, hour) = (MemoryStore::new(), Duration::from_secs(3600));
-    let one = Instance::new(settings().lifetime(hour), store.clone(), &clock);
-    let other = Instance::new(settings().lifetime(hour), store, &ahead);
-    for instance in [&one, &other] {
-        wait(instance.service.open()).unwrap();
+    for end in [End::Logout, End::Session] {
+        let (clock, ahead) = (Clock::at(START), Clock::at(START + 30));
+        let (store, hour) = (MemoryStore::new(), Duration::from_secs(3600));
+        let one = Instance::new(settings().lifetime(hour), store.clone(), &clock);
+        let other = Instance::new(settings().lifetime(hour), store, &ahead);
+        for instance in [&one, &other] {
+            wait(instance.service.open()).unwrap();
+        }
+        wait(other.tokens().revoke_user("ada")).unwrap();
+        let session = Handle([7; 16]);
+        let caller =
+            Caller { identity: ada(), authenticated: None, session: Some(session), token: None };
+        let login = wait(other.tokens_of(caller).login(ada())).unwrap();
+        // This instance has not read the cut-off.
+        if end == End::Logout {
+            assert!(wait(one.tokens().logout(&login.refresh_token.unwrap())).unwrap());
+        } else {
+            assert_eq!(wait(one.service.end_session("ada", session, None)).unwrap(), 1);
+        }
+        clock.advance(hour + Duration::from_secs(60));
+        wait(one.service.sync()).unwrap();
+        wait(one.service.forget(clock.now()));
+        assert_eq!(one.verify(&login.access_token), Err(TokenError::Revoked), "{end:?}");
     }
-    wait(other.tokens().revoke_user("ada")).unwrap();
-    let login = wait(other.tokens().login(ada())).unwrap();
-    assert!(wait(one.tokens().logout(&login.refresh_token.unwrap())).unwrap());
-    clock.advance(hour + Duration::from_secs(60));
-    wait(one.service.sync()).unwrap();
-    wait(one.service.forget(clock.now()));
-    assert_eq!(one.verify(&login.access_token), Err(TokenError::Revoked));
 }
