@@ -202,7 +202,7 @@ impl<'m> Digests<'m> {
     fn policy_of(&self, method: &str, path: &str) -> Option<String> {
         let mut route = self.engine.serving(method, path)?.clone();
         route.methods.clear();
-        // A route only names its rules and its list. Of those that came with it, no change tells more.
+        // A route only names its rules and its list, and one that is new has no other change that shows them.
         let uses = route.object.iter().flat_map(|objects| &objects.uses);
         let rules = uses.flat_map(ObjectUse::rules);
         let rules = rules.filter_map(|rule| self.manifest.objects.get(&rule).map(json));

@@ -164,7 +164,7 @@ impl RouteAuth {
         (self.auth, self.scheme.as_ref().map(|scheme| scheme.id))
     }
 
-    /// Whether a credential of the route may be in `Authorization`: a bearer token, or that of a scheme.
+    /// Whether a credential of the route may be in `Authorization`: a bearer token, or one of a scheme.
     fn takes_authorization(&self) -> bool {
         matches!(self.auth, AuthPolicy::Required(policy) if policy.token || policy.scheme.is_some())
     }

@@ -237,7 +237,7 @@ async fn each_page_has_a_nonce_of_its_own() {
         let response = ask(&server, line, &[]).await;
         let policy = response.header("content-security-policy").unwrap();
         assert!(policy.contains(&format!("'nonce-{}'", response.text())), "{policy}");
-        // A shared cache would show it to everybody, whatever the handler says.
+        // A shared cache would give every visitor the same nonce, whatever the handler says.
         assert_eq!(response.header("cache-control"), Some("private, no-cache"), "{line}");
     }
     // A cached page keeps its policy: a 304 with a new nonce would break it.

@@ -87,7 +87,7 @@ async fn forwarding_fields_state_the_client_that_this_server_saw() {
     assert_eq!(got.headers.len(), 6, "{got:?}");
 }
 
-/// In development the host is that of the request, which gate 2 checks as the proxy in front states it.
+/// In development, the upstream learns the host that gate 2 checks, which the proxy in front states.
 #[tokio::test]
 async fn the_host_is_the_one_that_was_checked() {
     let upstream = Upstream::start().await;

@@ -271,8 +271,8 @@ impl TokenKeys {
         self.take(path, file.keys, &file.revoked)
     }
 
-    /// Replaces the keys by those of a file, without those that were retired here: the file may be
-    /// read again although nobody has changed it, after a moment in which it could not be read.
+    /// Replaces the keys by those of a file, except for keys that were retired here. A file that could
+    /// not be read for a moment is read again, even if it has not changed.
     fn take(
         &self,
         path: &Path,

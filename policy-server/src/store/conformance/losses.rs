@@ -84,7 +84,7 @@ pub(super) async fn check_tokens<S: TokenStore>(
     go_back: impl AsyncFnOnce(),
 ) {
     let (one, two) = (&*tokens::open_store(open).await, &*tokens::open_store(open).await);
-    // The only number that it gets is that of the end of a family.
+    // It gets one number only, when it ends a family.
     let three = &*tokens::open_store(open).await;
     let of_ada = || Revocation::User { user: "ada".into(), before: 5 };
     let revoke = async |store: &S| answer(store.revoke(of_ada())).await.position;

@@ -71,9 +71,9 @@ pub(super) struct WaitingRequest {
 type Room = Pin<Box<dyn Future<Output = Turn> + Send>>;
 
 impl WaitingRequest {
-    /// Begins the request when the client has read enough of the earlier responses. This is checked
-    /// just before, so that of several requests that arrived together each one counts the responses
-    /// to those before it.
+    /// Begins the request when the client has read enough of the earlier responses. The check comes
+    /// last, so that each of several requests that arrive together counts the responses to the others
+    /// before it.
     fn poll_begun(&mut self, context: &mut Context<'_>) -> Poll<(OpenResponse, Option<Turn>)> {
         let Self { service, request, room } = self;
         let unsent = service.activity.unsent();
