@@ -34,7 +34,9 @@ pub(super) fn candidates(
     if bearers.len() > 1 {
         bearers.push(Slot::Malformed);
     }
-    if sides.iter().any(|(_, route)| route.is_some_and(|route| route.kind.is_service())) {
+    // The gates read HTTP authentication unless a handler is the target.
+    let is_handler = |route: &ManifestRoute| route.kind == RouteKind::Handler;
+    if sides.iter().any(|(_, route)| route.is_some_and(|route| !is_handler(route))) {
         bearers.push(Slot::OtherScheme);
     }
     let reads = matches!(class, "GET" | "CONNECT");

@@ -392,6 +392,40 @@ fn a_proxy_in_place_of_a_fallback_answers_the_last_hop_itself() {
     }
 }
 
+/// Browsers add a cookie or HTTP authentication, which a grant without credentials does not admit to
+/// anything but a handler.
+#[test]
+fn a_credential_that_browsers_add_closes_what_a_grant_opens() {
+    for kind in [RouteKind::Mount, RouteKind::Probe] {
+        let granted = |cors| {
+            let mut route = ManifestRoute::new(kind, "/health", ["GET"], Auth::Public);
+            route.cors = cors;
+            app(vec![route])
+        };
+        let found = diff(&granted(None), &granted(Some(cors(&["*"], false)))).unwrap();
+        for (name, value, opens) in [
+            ("cookie", "a=b", false),
+            ("authorization", "Basic YTpi", false),
+            ("accept", "*/*", true),
+        ] {
+            let request = Request::get("/health")
+                .header("host", "api.shop.example")
+                .header("origin", "https://page.example")
+                .header("connection", "upgrade")
+                .header("upgrade", "websocket")
+                .header(name, value)
+                .body(())
+                .unwrap();
+            let anybody = RequestCredentials::default();
+            let cases = found.at(&request, &anybody);
+            let gains: Vec<_> = cases.iter().map(|(_, case)| case.gains.clone()).collect();
+            let (gained, _) = found.gains(&request, &anybody);
+            assert_eq!(gained.reaches, opens, "{kind:?} {name}");
+            assert_eq!(gains, Vec::from_iter(opens.then_some(gained)), "{kind:?} {name}");
+        }
+    }
+}
+
 #[test]
 fn a_witness_with_another_decision_is_an_error() {
     let old = order(|_| ());
