@@ -147,7 +147,8 @@ fn rule() -> impl Strategy<Value = Drawn> {
     });
     let against = prop_oneof![1 => Just(Against::Public), 1 => Just(Against::Csrf), 4 => callers];
     let methods = select(&[None, None, Some("GET"), Some("POST,PUT")][..]);
-    let glob = select(&["**", "/**", "/a", "/a/**", "/a/*", "/*", "/m/**", "/q/**", "*"][..]);
+    let some = &["/a", "/a/**", "/a/*", "/*", "/m/**", "/q/**", "*"][..];
+    let glob = prop_oneof![1 => select(&["**", "/**"][..]), 1 => select(some)];
     (methods, glob, against).prop_filter_map(
         "a rule that always holds",
         |(methods, glob, against)| {
@@ -404,7 +405,7 @@ fn is_against(
 #[test]
 fn a_rule_is_violated_by_the_requests_that_it_is_against() {
     let (senders, callers) = (senders(), callers());
-    holds_in_fewer(4, "rules", 55, (app(), rule()), |(manifest, rule)| {
+    holds_in_fewer(4, "rules", 44, (app(), rule()), |(manifest, rule)| {
         let Ok(engine) = Engine::new(&manifest) else { return Ok(Precondition::Unmet) };
         let senders = senders.iter().filter(|sender| names(&rule.against, **sender));
         let senders: Vec<_> = senders.collect();
