@@ -156,7 +156,7 @@ impl Fault {
 
     async fn begin(self, relay: &Relay, server: &(impl Server + Process), crowd: &Crowd) {
         match self {
-            Self::Network(network) => relay.set(network),
+            Self::Network(network) => relay.set(network).await,
             Self::Killed => server.kill().await,
             Self::Paused => server.signal("STOP"),
             Self::InstanceKilled => crowd.killable.kill(),
@@ -166,7 +166,7 @@ impl Fault {
 
     async fn end(self, relay: &Relay, server: &(impl Server + Process), crowd: &Crowd) {
         match self {
-            Self::Network(_) => relay.set(Network::Well),
+            Self::Network(_) => relay.set(Network::Well).await,
             Self::Killed => server.begin().await,
             Self::Paused => server.signal("CONT"),
             Self::InstanceKilled => crowd.killable.begin().await,
@@ -247,7 +247,7 @@ pub(crate) async fn visitors_recover(server: &(impl Server + Process), store: &s
     let seconds: Option<u64> =
         env::var("POLICY_STORES_SECONDS").ok().map(|text| text.parse().unwrap());
     let (relay, url) = Relay::start(store);
-    relay.listens().await;
+    relay.set(Network::Well).await;
     let crowd = Crowd::begin(&url, seconds.map_or(50, |_| 500)).await;
     let networks = [Network::Well, SLOW, Network::Cut, Network::Silent].map(Fault::Network);
     // Other tests cover these faults with a few visitors.

@@ -17,7 +17,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use crate::{http::until, port::Port};
+use crate::port::Port;
 
 /// The state of a network.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,7 +36,7 @@ pub enum Network {
 #[derive(Debug)]
 pub struct Relay {
     network: Arc<watch::Sender<Network>>,
-    port: Arc<Port>,
+    is_listening: watch::Receiver<bool>,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -47,21 +47,21 @@ impl Relay {
         let (before, rest) = url.split_once('@').expect("a user");
         let (address, behind) = rest.split_once('/').expect("a path");
         let server: SocketAddr = address.parse().expect("an address");
-        let port = Arc::new(Port::reserve());
+        let port = Port::reserve();
         let network = Arc::new(watch::Sender::new(Network::Well));
-        let task = tokio::spawn(listen(Arc::clone(&port), server, Arc::clone(&network)));
+        let (listening, is_listening) = watch::channel(false);
         let url = format!("{before}@{}/{behind}", port.address);
-        (Self { network, port, task }, url)
+        let task = tokio::spawn(listen(port, server, Arc::clone(&network), listening));
+        (Self { network, is_listening, task }, url)
     }
 
-    /// Waits until clients can connect.
-    pub async fn listens(&self) {
-        until(async || TcpStream::connect(self.port.address).await.is_ok()).await;
-    }
-
-    /// Changes the network for all connections, also those that are open.
-    pub fn set(&self, network: Network) {
+    /// Changes the network for all connections, also those that are open. Clients can connect when
+    /// this returns, or all connections are closed.
+    pub async fn set(&self, network: Network) {
         self.network.send_replace(network);
+        let is_listening = network != Network::Cut;
+        let mut changes = self.is_listening.clone();
+        changes.wait_for(|now| *now == is_listening).await.expect("a task that listens");
     }
 }
 
@@ -73,10 +73,16 @@ impl Drop for Relay {
 }
 
 /// Listens while the network is not cut.
-async fn listen(port: Arc<Port>, server: SocketAddr, network: Arc<watch::Sender<Network>>) {
+async fn listen(
+    port: Port,
+    server: SocketAddr,
+    network: Arc<watch::Sender<Network>>,
+    is_listening: watch::Sender<bool>,
+) {
     let mut changes = network.subscribe();
-    loop {
+    while changes.wait_for(|now| *now != Network::Cut).await.is_ok() {
         let listener = TcpListener::bind(port.address).await.expect("a port of our own");
+        is_listening.send_replace(true);
         let mut connections = JoinSet::new();
         loop {
             tokio::select! {
@@ -91,9 +97,7 @@ async fn listen(port: Arc<Port>, server: SocketAddr, network: Arc<watch::Sender<
         drop(listener);
         // Bytes that waited to be sent are lost.
         connections.shutdown().await;
-        if changes.wait_for(|now| *now != Network::Cut).await.is_err() {
-            return;
-        }
+        is_listening.send_replace(false);
     }
 }
 

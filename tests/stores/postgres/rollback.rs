@@ -121,15 +121,14 @@ impl Route {
             &format!(",{address}/{path}?target_session_attrs=read-write"),
         );
         let route = Self { relays: [one, other], url };
-        route.relays[0].listens().await;
-        route.relays[1].set(Network::Cut);
+        route.lead_to(0).await;
         route
     }
 
     /// Leads to the server with this number from now on.
-    fn lead_to(&self, server: usize) {
-        self.relays[1 - server].set(Network::Cut);
-        self.relays[server].set(Network::Well);
+    async fn lead_to(&self, server: usize) {
+        self.relays[1 - server].set(Network::Cut).await;
+        self.relays[server].set(Network::Well).await;
     }
 }
 
@@ -222,21 +221,21 @@ async fn each_change_between_two_primaries_is_noticed() {
     servers.save().await;
     make(&one).await;
     servers.standby.promote().await;
-    routes[0].lead_to(1);
+    routes[0].lead_to(1).await;
     assert_eq!(eras(&one, 1).await, [1; 2], "the new primary lacks what `one` made");
     // Each side continues separately.
     make(&two).await;
     let began = two.cut_offs().await.unwrap();
     assert_eq!(began / ERA, 0, "`two` has seen one primary only");
     make(&one).await;
-    routes[0].lead_to(0);
+    routes[0].lead_to(0).await;
     assert_eq!(eras(&one, ERA).await, [2; 2], "the old primary lacks what the new one gave out");
     let create = CreateSession::new(key(1), record(1, Some("bob")), NOW).began(began);
     assert_eq!(two.create(create).await.unwrap(), SessionCreated::CutOff, "it began before that");
     assert_eq!(eras(&two, began).await, [2; 2], "at the same server, both go on in one era");
-    routes[0].lead_to(1);
+    routes[0].lead_to(1).await;
     assert_eq!(eras(&one, 2 * ERA).await, [3; 2]);
-    routes[1].lead_to(1);
+    routes[1].lead_to(1).await;
     assert_eq!(eras(&two, 2 * ERA).await, [3; 2], "what `two` notices was noticed before");
 }
 
@@ -257,19 +256,19 @@ async fn an_instance_keeps_its_endings_on_both_sides_of_a_split() {
     revoke_user(&a, "ada").await;
     servers.standby.promote().await;
     // `ada` is logged in at the new primary.
-    routes[0].lead_to(1);
+    routes[0].lead_to(1).await;
     assert_eq!(ada.status(&a).await, 401, "from the first response on");
     until(async || is_refused(&a, of_ada).await).await;
     // `bob` is cut off at the old primary, where `b` still is.
     revoke_user(&b, "bob").await;
-    routes[0].lead_to(0);
+    routes[0].lead_to(0).await;
     until(async || a.status("/ready").await == 200).await;
     until(async || is_refused(&a, of_bob).await).await;
     assert_eq!(bob.status(&a).await, 401);
     for server in [1, 0, 1] {
-        routes[1].lead_to(server);
+        routes[1].lead_to(server).await;
         assert_eq!(bob.status(&b).await, 401, "from the first response on");
-        routes[0].lead_to(server);
+        routes[0].lead_to(server).await;
         for instance in [&a, &b] {
             until(async || instance.status("/ready").await == 200).await;
             for (visitor, token) in [(ada, of_ada), (bob, of_bob)] {

@@ -237,7 +237,7 @@ async fn an_instance_reports_lost_writes_until_they_are_repeated() {
     let (log, _guard) = Log::start("policy_server");
     let server = Snapshot::start().await;
     let (relay, url) = Relay::start(&server.url());
-    relay.listens().await;
+    relay.set(Network::Well).await;
     let app = Running::start(site::app(Sessions::from_url(&url), None, Clock::system())).await;
     let ask = async |what: &str, cookie: &str| -> RawResponse {
         let (host, own) = (site::HOST, site::OWN);
@@ -269,7 +269,7 @@ async fn an_instance_reports_lost_writes_until_they_are_repeated() {
     }
     assert_eq!(log.with_code(LOST), [""; 0]);
     // Makes it take a while to store them again.
-    relay.set(Network::Slow(Duration::from_millis(100), 1_000_000));
+    relay.set(Network::Slow(Duration::from_millis(100), 1_000_000)).await;
     server.go_back().await;
     until(async || log.with_code(LOST).len() == 2).await;
     assert_eq!(refresh(token).await.problem(), (503, "token.store-unavailable".to_owned()));
