@@ -34,9 +34,8 @@ pub(super) fn candidates(
     if bearers.len() > 1 {
         bearers.push(Slot::Malformed);
     }
-    // The gates read HTTP authentication unless a handler is the target.
-    let is_handler = |route: &ManifestRoute| route.kind == RouteKind::Handler;
-    if sides.iter().any(|(_, route)| route.is_some_and(|route| !is_handler(route))) {
+    let reads_ambient = |route: &ManifestRoute| route.kind.reads_ambient_credentials();
+    if sides.iter().any(|(_, route)| route.is_some_and(reads_ambient)) {
         bearers.push(Slot::OtherScheme);
     }
     let reads = matches!(class, "GET" | "CONNECT");

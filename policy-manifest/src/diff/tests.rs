@@ -326,6 +326,14 @@ fn tunnels_are_compared() {
     let lines = described(&tunnel(Auth::Required(token())), &tunnel(Auth::Public));
     assert!(lines[0].contains("CONNECT tunnels: "), "{lines:?}");
     assert!(lines[0].contains("no credentials"), "{lines:?}");
+    let found = diff(&tunnel(Auth::Public), &app(Vec::new())).unwrap();
+    let request = Request::connect("db.example:5432")
+        .header("host", "db.example:5432")
+        .header("authorization", "Bearer")
+        .body(())
+        .unwrap();
+    let cases = found.at(&request, &RequestCredentials::default());
+    assert_eq!(cases.len(), 1, "a tunnel reads no credential that browsers add");
 }
 
 #[test]

@@ -44,6 +44,12 @@ impl RouteKind {
     pub const fn is_service(self) -> bool {
         matches!(self, Self::Mount | Self::Proxy | Self::Fallback)
     }
+
+    /// Whether gates read a cookie or HTTP authentication that the app does not know: it closes
+    /// WebSockets that a page opens by a grant without credentials.
+    pub(crate) const fn reads_ambient_credentials(self) -> bool {
+        !matches!(self, Self::Handler | Self::Tunnel)
+    }
 }
 
 /// The type of the text of a field.

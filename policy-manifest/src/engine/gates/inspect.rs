@@ -11,8 +11,8 @@ use policy_core::{
     Refusal,
     csrf::Provenance,
     gates::{
-        self, AdmittedHead, EndResponse, ExplicitCredential, Gate, GatedRoute as _, RequestEnd,
-        RequestView, Steps, has_ambient_credential,
+        self, AdmittedHead, EndResponse, ExplicitCredential, Gate, RequestEnd, RequestView, Steps,
+        has_ambient_credential,
     },
     head::{Head, Single},
     reverse_proxy::is_last_hop,
@@ -176,8 +176,7 @@ pub(in super::super) fn inspect(
         let ends_here = is_last && compiled.route.kind == RouteKind::Proxy;
         inspection.is_taken = !ends_here && !refusals.other && gates.target().is_ok();
         inspection.caller = gates.trusting().caller_facts();
-        // The check of WebSockets reads them for every other target.
-        if !compiled.is_handler() {
+        if compiled.route.kind.reads_ambient_credentials() {
             inspection.ambient = AmbientCredential::from_headers(headers);
         }
         inspection
