@@ -39,41 +39,11 @@ pub(crate) struct Script {
     method: String,
     #[serde(default)]
     headers: Vec<Header>,
-    #[serde(default)]
-    credentials: WrittenCredentials,
-    #[serde(default)]
-    mode: WrittenMode,
-    #[serde(default)]
-    redirect: WrittenRedirect,
+    credentials: Option<String>,
+    mode: Option<String>,
+    redirect: Option<String>,
     #[serde(default)]
     use_preflight: bool,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum WrittenCredentials {
-    Omit,
-    #[default]
-    SameOrigin,
-    Include,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum WrittenMode {
-    #[default]
-    Cors,
-    NoCors,
-    SameOrigin,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum WrittenRedirect {
-    #[default]
-    Follow,
-    Error,
-    Manual,
 }
 
 #[derive(Deserialize)]
@@ -154,7 +124,7 @@ impl Server {
     }
 }
 
-fn response(status: u16, fields: &[(&str, &str)]) -> ServerResponse {
+pub(crate) fn response(status: u16, fields: &[(&str, &str)]) -> ServerResponse {
     let mut headers = HeaderMap::new();
     for (name, value) in fields {
         let name = HeaderName::from_bytes(name.as_bytes()).expect("a header name");
@@ -175,20 +145,23 @@ impl Script {
             origin => Page::at(Url::parse(origin).expect("an address")),
         };
         let fetch = Fetch::new(&self.method, &self.url)
-            .credentials(match self.credentials {
-                WrittenCredentials::Omit => Credentials::Omit,
-                WrittenCredentials::SameOrigin => Credentials::SameOrigin,
-                WrittenCredentials::Include => Credentials::Include,
+            .credentials(match self.credentials.as_deref() {
+                Some("omit") => Credentials::Omit,
+                None | Some("same-origin") => Credentials::SameOrigin,
+                Some("include") => Credentials::Include,
+                Some(other) => panic!("no credentials mode `{other}`"),
             })
-            .mode(match self.mode {
-                WrittenMode::Cors => Mode::Cors,
-                WrittenMode::NoCors => Mode::NoCors,
-                WrittenMode::SameOrigin => Mode::SameOrigin,
+            .mode(match self.mode.as_deref() {
+                None | Some("cors") => Mode::Cors,
+                Some("no-cors") => Mode::NoCors,
+                Some("same-origin") => Mode::SameOrigin,
+                Some(other) => panic!("no mode `{other}`"),
             })
-            .redirect(match self.redirect {
-                WrittenRedirect::Follow => Redirect::Follow,
-                WrittenRedirect::Error => Redirect::Error,
-                WrittenRedirect::Manual => Redirect::Manual,
+            .redirect(match self.redirect.as_deref() {
+                None | Some("follow") => Redirect::Follow,
+                Some("error") => Redirect::Error,
+                Some("manual") => Redirect::Manual,
+                Some(other) => panic!("no redirect mode `{other}`"),
             });
         let fetch = if self.use_preflight { fetch.watch_upload() } else { fetch };
         let headers = Header::lines(&self.headers);

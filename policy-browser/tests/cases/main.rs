@@ -4,6 +4,7 @@
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
+    clippy::panic,
     reason = "what a test cannot do without fails it"
 )]
 
@@ -19,12 +20,14 @@ use serde_json::json;
 fn every_fetch_goes_as_expected() {
     let cases: Vec<Case> = section("browser_cases");
     assert_eq!(cases.len(), 94);
-    for case in cases {
-        let mut server = Server::new(&case.responses);
-        let (page, fetch) = case.script.fetch();
-        let (_, outcome) = run(browser(7200), Some(&page), fetch, |sent| server.response(sent));
-        case.expect.hold(&case.name, &outcome, &server.requests);
-    }
+    cases.iter().for_each(check);
+}
+
+fn check(case: &Case) {
+    let mut server = Server::new(&case.responses);
+    let (page, fetch) = case.script.fetch();
+    let (_, outcome) = run(browser(7200), Some(&page), fetch, |sent| server.response(sent));
+    case.expect.hold(&case.name, &outcome, &server.requests);
 }
 
 /// Keys of the format that no case has at the moment.
@@ -52,11 +55,7 @@ fn every_key_of_the_format_is_compared() {
             "expect": { "visible_contains": ["x-a", visible] },
         }))
         .expect("a case");
-        let mut server = Server::new(&case.responses);
-        let (page, fetch) = case.script.fetch();
-        let (_, outcome) = run(browser(7200), Some(&page), fetch, |sent| server.response(sent));
-        let held = || case.expect.hold(&case.name, &outcome, &server.requests);
-        std::panic::catch_unwind(std::panic::AssertUnwindSafe(held)).is_ok()
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| check(&case))).is_ok()
     };
     assert!(held("x-b"));
     assert!(!held("x-c"));

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderName, HeaderValue};
 use policy_browser::{
     Credentials::Include, Event, Fetch, Outcome, Page, Profile, Reason, SentRequest,
     ServerResponse, State, ThirdParty, Url, run, step,
 };
+
+use crate::case::response;
 
 const APP: &str = "https://app.shop.example/";
 const ADMIN: &str = "https://admin.shop.example/";
@@ -70,17 +71,8 @@ impl Visit {
     }
 }
 
-fn response(status: u16, fields: &[(&'static str, &str)]) -> ServerResponse {
-    let mut headers = HeaderMap::new();
-    for (name, value) in fields {
-        let value = HeaderValue::from_str(value).expect("a field value");
-        headers.append(HeaderName::from_static(name), value);
-    }
-    ServerResponse::new(status, headers, Vec::new())
-}
-
 /// A response that the page may read, with credentials.
-fn grant(to: &str, fields: &[(&'static str, &str)]) -> ServerResponse {
+fn grant(to: &str, fields: &[(&str, &str)]) -> ServerResponse {
     let grant = [
         ("access-control-allow-origin", to.trim_end_matches('/')),
         ("access-control-allow-credentials", "true"),
