@@ -72,7 +72,7 @@ async fn busy_server(test: &str) -> (ServerProcess, usize) {
 }
 
 /// Waits until a server has no more sockets than this.
-async fn wait_for_close(server: &ServerProcess, sockets: usize) {
+pub(crate) async fn wait_for_close(server: &ServerProcess, sockets: usize) {
     http::soon(async {
         while server.sockets() > sockets {
             tokio::time::sleep(Duration::from_millis(20)).await;

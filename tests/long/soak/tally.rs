@@ -7,40 +7,20 @@ use std::{
 
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
-    answered: AtomicUsize,
-    connections: AtomicUsize,
+    pub(crate) answered: AtomicUsize,
+    pub(crate) connections: AtomicUsize,
     /// Repeated, since the connection ended without a response and their method allows it.
-    repeated: AtomicUsize,
+    pub(crate) repeated: AtomicUsize,
     /// Without a response, so that it is unknown whether they were processed.
-    unknown: AtomicUsize,
+    pub(crate) unknown: AtomicUsize,
     /// Proxied while the upstream was down.
-    without_upstream: AtomicUsize,
+    pub(crate) without_upstream: AtomicUsize,
     /// Incremented with each change; odd while the upstream is down.
     upstream_changes: AtomicUsize,
-    is_over: AtomicBool,
+    pub(crate) is_over: AtomicBool,
 }
 
 impl Tally {
-    pub(crate) fn count_answer(&self) {
-        self.answered.fetch_add(1, Relaxed);
-    }
-
-    pub(crate) fn count_connection(&self) {
-        self.connections.fetch_add(1, Relaxed);
-    }
-
-    pub(crate) fn count_repeat(&self) {
-        self.repeated.fetch_add(1, Relaxed);
-    }
-
-    pub(crate) fn count_unknown(&self) {
-        self.unknown.fetch_add(1, Relaxed);
-    }
-
-    pub(crate) fn count_without_upstream(&self) {
-        self.without_upstream.fetch_add(1, Relaxed);
-    }
-
     pub(crate) fn upstream_is(&self, is_there: bool) {
         let changes = self.upstream_changes.fetch_add(1, Relaxed);
         assert_eq!(changes % 2 == 1, is_there);
@@ -54,22 +34,6 @@ impl Tally {
     /// Whether the upstream was up all the time since this mark.
     pub(crate) fn had_upstream_since(&self, changes: usize) -> bool {
         changes.is_multiple_of(2) && self.upstream_changes() == changes
-    }
-
-    pub(crate) fn count(&self) -> usize {
-        self.answered.load(Relaxed)
-    }
-
-    pub(crate) fn connections(&self) -> usize {
-        self.connections.load(Relaxed)
-    }
-
-    pub(crate) fn end(&self) {
-        self.is_over.store(true, Relaxed);
-    }
-
-    pub(crate) fn is_over(&self) -> bool {
-        self.is_over.load(Relaxed)
     }
 }
 
