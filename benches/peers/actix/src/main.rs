@@ -28,7 +28,7 @@ use actix_web::{
     rt::System,
     web,
 };
-use contract::{Arguments, ORDER, Order, Store};
+use contract::{Arguments, Login, ORDER, Order, Store};
 
 fn main() -> io::Result<()> {
     let arguments = Arguments::parse()?;
@@ -108,11 +108,6 @@ async fn total(order: web::Json<Order>) -> Result<String, Error> {
 async fn two_parameters(path: web::Path<(String, String)>) -> String {
     let (id, item) = path.into_inner();
     format!("{id}:{item}")
-}
-
-#[derive(serde::Deserialize)]
-struct Login {
-    user: u64,
 }
 
 async fn login(session: Session, login: web::Query<Login>) -> Result<HttpResponse, Error> {

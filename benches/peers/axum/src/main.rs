@@ -13,7 +13,7 @@ use axum::{
     routing::{get, post},
     serve::ListenerExt,
 };
-use contract::{Arguments, ORDER, Order};
+use contract::{Arguments, Login, ORDER, Order};
 use time::OffsetDateTime;
 use tokio::net::{TcpListener, TcpStream};
 use tower_http::cors::CorsLayer;
@@ -95,11 +95,6 @@ async fn total(Json(order): Json<Order>) -> Result<String, StatusCode> {
 
 async fn two_parameters(Path((id, item)): Path<(String, String)>) -> String {
     format!("{id}:{item}")
-}
-
-#[derive(serde::Deserialize)]
-struct Login {
-    user: u64,
 }
 
 async fn login(session: Session, Query(login): Query<Login>) -> Result<StatusCode, StatusCode> {

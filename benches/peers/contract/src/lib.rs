@@ -10,7 +10,7 @@ mod store;
 pub use arguments::Arguments;
 pub use orders::{ORDER, Order};
 pub use routes::{Routes, routes};
-pub use sessions::Sessions;
+pub use sessions::{Login, Sessions};
 pub use store::Store;
 
 /// The key with which tokens are signed; `benches/rig/rows.py` uses the same.

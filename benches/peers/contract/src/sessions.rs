@@ -10,6 +10,12 @@ use base64_simd::{Out, URL_SAFE_NO_PAD};
 type Id = [u8; 32];
 type Shard = RwLock<HashMap<Id, u64, BuildHasherDefault<FirstBytes>>>;
 
+/// The query of `POST /login`.
+#[derive(Debug, serde::Deserialize)]
+pub struct Login {
+    pub user: u64,
+}
+
 /// Sessions found by the id in a cookie, hand-written with the least possible work.
 #[derive(Debug)]
 pub struct Sessions([Shard; 64]);

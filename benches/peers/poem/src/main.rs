@@ -6,7 +6,7 @@
 
 use std::{collections::BTreeMap, error::Error, time::Duration};
 
-use contract::{Arguments, ORDER, Order, Store};
+use contract::{Arguments, Login, ORDER, Order, Store};
 use poem::{
     Endpoint, EndpointExt, FromRequest, Request, RequestBody, Result, Route, Server, get, handler,
     http::{HeaderValue, Method, StatusCode, header::AUTHORIZATION},
@@ -93,11 +93,6 @@ async fn one_parameter(Path(id): Path<String>) -> String {
 #[handler]
 async fn two_parameters(Path((id, item)): Path<(String, String)>) -> String {
     format!("{id}:{item}")
-}
-
-#[derive(serde::Deserialize)]
-struct Login {
-    user: u64,
 }
 
 #[handler]

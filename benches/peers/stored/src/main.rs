@@ -11,6 +11,7 @@ use axum::{
     routing::{get, post},
     serve::ListenerExt,
 };
+use contract::Login;
 use sqlx::postgres::PgPoolOptions;
 use tokio::{net::TcpListener, runtime::Builder};
 use tower_sessions::{Session, SessionManagerLayer, SessionStore};
@@ -55,11 +56,6 @@ async fn redis(url: &str) -> Result<Router, Box<dyn Error>> {
 fn app(store: impl SessionStore + Clone) -> Router {
     let sessions = SessionManagerLayer::new(store).with_name(contract::COOKIE).with_secure(false);
     Router::new().route("/login", post(login)).route("/session", get(session)).layer(sessions)
-}
-
-#[derive(serde::Deserialize)]
-struct Login {
-    user: u64,
 }
 
 async fn login(session: Session, Query(login): Query<Login>) -> Result<StatusCode, StatusCode> {
