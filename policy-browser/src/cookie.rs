@@ -315,7 +315,7 @@ fn path_matches(path: &[u8], cookie_path: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cookie_trial::{Ask, Browser, DAY, NOW, SHOP, back};
+    use crate::cookie_trial::{Ask, Browser, DAY, NOW, SHOP, back, back_by};
 
     #[test]
     fn a_cookie_comes_back_to_its_host_alone() {
@@ -417,8 +417,8 @@ mod tests {
 
     #[test]
     fn webkit_does_not_trust_the_local_machine() {
-        let local = Ask::at("http://localhost/");
-        let set = |profile| Browser::new(profile).gets(&local, &["a=1; Secure"]).sends(&local);
+        let local = "http://localhost/";
+        let set = |profile| back_by(profile, local, "a=1; Secure", local);
         assert_eq!(set(Profile::WEBKIT), "");
         assert_eq!(set(Profile::FIREFOX), "a=1");
     }
@@ -456,9 +456,7 @@ mod tests {
 
     #[test]
     fn webkit_supports_only_two_prefixes() {
-        let set = |profile: Profile, line| {
-            !Browser::new(profile).gets(&Ask::at(SHOP), &[line]).sends(&Ask::at(SHOP)).is_empty()
-        };
+        let set = |profile, line| !back_by(profile, SHOP, line, SHOP).is_empty();
         for profile in [Profile::CHROMIUM, Profile::FIREFOX] {
             assert!(!set(profile, "__Http-a=1") && !set(profile, "__Host-Http-a=1; HttpOnly"));
         }
@@ -467,9 +465,7 @@ mod tests {
 
     #[test]
     fn a_cookie_without_name_is_sent_as_the_engine_sees_it() {
-        let set = |profile, line| {
-            Browser::new(profile).gets(&Ask::at(SHOP), &[line]).sends(&Ask::at(SHOP))
-        };
+        let set = |profile, line| back_by(profile, SHOP, line, SHOP);
         for profile in [Profile::STANDARD, Profile::CHROMIUM, Profile::WEBKIT] {
             assert_eq!(set(profile, "foo"), "foo");
             assert_eq!(set(profile, "=v"), "v");
@@ -480,9 +476,7 @@ mod tests {
 
     #[test]
     fn chromium_refuses_tabs() {
-        let set = |profile, line| {
-            Browser::new(profile).gets(&Ask::at(SHOP), &[line]).sends(&Ask::at(SHOP))
-        };
+        let set = |profile, line| back_by(profile, SHOP, line, SHOP);
         assert_eq!(set(Profile::CHROMIUM, "a=1\t2"), "");
         assert_eq!(set(Profile::CHROMIUM, "\ta=1"), "a=1");
         assert_eq!(set(Profile::FIREFOX, "a=1\t2"), "a=1\t2");

@@ -98,7 +98,12 @@ impl Browser {
 
 /// The cookies that are sent to one URL after another one set them, both in the address bar.
 pub(crate) fn back(from: &str, line: &str, to: &str) -> String {
-    Browser::new(Profile::STANDARD).gets(&Ask::at(from), &[line]).sends(&Ask::at(to))
+    back_by(Profile::STANDARD, from, line, to)
+}
+
+/// The same in a browser of this kind.
+pub(crate) fn back_by(profile: Profile, from: &str, line: &str, to: &str) -> String {
+    Browser::new(profile).gets(&Ask::at(from), &[line]).sends(&Ask::at(to))
 }
 
 /// All four kinds of `SameSite`.

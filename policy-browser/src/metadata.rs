@@ -85,14 +85,21 @@ const fn mode(mode: Mode) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trial::{page, url};
+
+    /// The fields of a request to the last of these addresses, to which the others redirected.
+    fn sent_by(profile: &Profile, fetch: &Fetch, page: Option<&Page>, urls: &[&str]) -> HeaderMap {
+        let urls: Vec<Url> = urls.iter().map(|text| url(text)).collect();
+        let (url, redirected_from) = urls.split_last().unwrap();
+        let mut headers = HeaderMap::new();
+        write(profile, &mut headers, fetch, page, redirected_from, url);
+        headers
+    }
 
     /// Site, mode, destination and user, if they are sent.
     fn fetch_metadata(fetch: &Fetch, page: Option<&str>, urls: &[&str]) -> [Option<String>; 4] {
-        let page = page.map(|page| Page::at(Url::parse(page).unwrap()));
-        let urls: Vec<Url> = urls.iter().map(|url| Url::parse(url).unwrap()).collect();
-        let mut headers = HeaderMap::new();
-        let (url, redirected_from) = urls.split_last().unwrap();
-        write(&Profile::STANDARD, &mut headers, fetch, page.as_ref(), redirected_from, url);
+        let page = page.map(self::page);
+        let headers = sent_by(&Profile::STANDARD, fetch, page.as_ref(), urls);
         ["sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest", "sec-fetch-user"]
             .map(|name| headers.get(name).map(|value| value.to_str().unwrap().to_owned()))
     }
@@ -158,29 +165,22 @@ mod tests {
 
     #[test]
     fn a_sandboxed_page_is_cross_site_everywhere() {
-        let url = Url::parse(APP).unwrap();
-        let page = Page { origin: PageOrigin::Opaque, ..Page::at(url.clone()) };
-        let mut headers = HeaderMap::new();
-        write(&Profile::STANDARD, &mut headers, &Fetch::get(APP), Some(&page), &[], &url);
+        let page = Page { origin: PageOrigin::Opaque, ..page(APP) };
+        let headers = sent_by(&Profile::STANDARD, &Fetch::get(APP), Some(&page), &[APP]);
         assert_eq!(headers["sec-fetch-site"], "cross-site");
     }
 
     #[test]
     fn chromium_says_nothing_of_web_sockets() {
-        let (page, url) = (Page::at(Url::parse(APP).unwrap()), Url::parse(APP).unwrap());
-        let mut headers = HeaderMap::new();
         let fetch = Fetch::websocket("wss://app.shop.example");
-        write(&Profile::CHROMIUM, &mut headers, &fetch, Some(&page), &[], &url);
-        assert!(headers.is_empty());
+        assert!(sent_by(&Profile::CHROMIUM, &fetch, Some(&page(APP)), &[APP]).is_empty());
     }
 
     #[test]
     fn webkit_names_a_web_socket_by_its_destination() {
-        let (page, url) = (Page::at(Url::parse(APP).unwrap()), Url::parse(APP).unwrap());
         let fetch = Fetch::websocket("wss://app.shop.example");
         for (profile, expected) in [(Profile::FIREFOX, "empty"), (Profile::WEBKIT, "websocket")] {
-            let mut headers = HeaderMap::new();
-            write(&profile, &mut headers, &fetch, Some(&page), &[], &url);
+            let headers = sent_by(&profile, &fetch, Some(&page(APP)), &[APP]);
             assert_eq!(headers["sec-fetch-dest"], expected);
         }
     }

@@ -55,6 +55,12 @@ impl Browser {
         self
     }
 
+    /// Gets the status 304 with these fields for a request.
+    fn revalidates(&mut self, request: &SentRequest, fields: Fields<'_>) -> Option<ServerResponse> {
+        let holds = ServerResponse { body: Vec::new(), ..response(304, fields) };
+        self.store.revalidated(&self.profile, self.now, &self.key, request, &holds)
+    }
+
     fn looks(&mut self, mode: CacheMode, request: &SentRequest) -> Lookup {
         self.store.lookup(&self.profile, self.now, &self.key, mode, request)
     }
@@ -186,14 +192,8 @@ fn the_status_304_makes_a_response_new_again() {
     let mut browser =
         Browser::new(Profile::STANDARD).keeps(&get(&[]), &response(200, &stored_fields)).waits(60);
     assert_eq!(browser.finds(&get(&[])), "stale");
-    let again = ServerResponse {
-        body: Vec::new(),
-        ..response(304, &[("x-version", "2"), ("content-length", "0"), ("set-cookie", "b=2")])
-    };
-    let updated = browser
-        .store
-        .revalidated(&browser.profile, browser.now, &browser.key, &get(&[]), &again)
-        .unwrap();
+    let again = [("x-version", "2"), ("content-length", "0"), ("set-cookie", "b=2")];
+    let updated = browser.revalidates(&get(&[]), &again).unwrap();
     assert_eq!((updated.status, updated.body.as_slice()), (200, &b"content"[..]));
     assert_eq!(
         updated.headers,
@@ -213,22 +213,14 @@ fn engines_keep_other_fields_in_spite_of_304() {
         let names = ["content-type", "x-frame-options", "content-security-policy"];
         let stored_fields = names.map(|name| (name, "old"));
         let mut browser = Browser::new(profile).keeps(&get(&[]), &response(200, &stored_fields));
-        let again = response(304, &names.map(|name| (name, "new")));
-        let updated = browser
-            .store
-            .revalidated(&profile, browser.now, &browser.key, &get(&[]), &again)
-            .unwrap();
+        let updated = browser.revalidates(&get(&[]), &names.map(|name| (name, "new"))).unwrap();
         assert_eq!(names.map(|name| updated.headers[name] == "new"), expected, "{}", profile.name);
     }
 }
 
 #[test]
 fn nothing_is_made_new_that_is_not_stored() {
-    let mut browser = Browser::new(Profile::STANDARD);
-    let (store, key) = (&mut browser.store, &browser.key);
-    let found =
-        store.revalidated(&Profile::STANDARD, browser.now, key, &get(&[]), &response(304, &[]));
-    assert!(found.is_none());
+    assert!(Browser::new(Profile::STANDARD).revalidates(&get(&[]), &[]).is_none());
 }
 
 #[test]
@@ -270,10 +262,7 @@ fn head_is_answered_from_get_without_content() {
     let mut browser = browser.waits(60);
     let Lookup::Stale(conditions) = browser.looks(CacheMode::Default, &head) else { panic!() };
     assert_eq!(conditions, fields(&[("if-none-match", "\"1\"")]));
-    let Browser { profile, now, key, store } = &mut browser;
-    let holds = response(304, &[MAX_AGE]);
-    let updated = store.revalidated(profile, *now, key, &head, &holds).unwrap();
-    assert!(updated.body.is_empty());
+    assert!(browser.revalidates(&head, &[MAX_AGE]).unwrap().body.is_empty());
     let Lookup::Fresh(found) = browser.looks(CacheMode::Default, &get(&[])) else { panic!() };
     assert_eq!(found.body, b"content");
 }
@@ -282,9 +271,7 @@ fn head_is_answered_from_get_without_content() {
 fn a_field_without_value_of_304_is_not_stored_in_firefox() {
     let has = |profile| {
         let mut browser = Browser::new(profile).keeps(&get(&[]), &response(200, &[TAG]));
-        let Browser { store, now, key, .. } = &mut browser;
-        let holds = response(304, &[("x-empty", "")]);
-        let updated = store.revalidated(&profile, *now, key, &get(&[]), &holds).unwrap();
+        let updated = browser.revalidates(&get(&[]), &[("x-empty", "")]).unwrap();
         updated.headers.contains_key("x-empty")
     };
     assert!(has(Profile::STANDARD) && !has(Profile::FIREFOX));
