@@ -464,10 +464,12 @@ fn deny(arguments: &[&str]) -> Outcome {
 
 fn features(arguments: &[&str]) -> Outcome {
     no_arguments("features", arguments)?;
-    for package in ["policy-core", "policy-server"] {
-        for feature in project::features(package)? {
-            let alone = ["--all-targets", "--no-default-features", "--features", &feature];
-            command::run(&mut clippy(&[&["--package", package], &alone[..]].concat()))?;
+    let libraries = ["policy-core", "policy-server"];
+    let packages = project::packages()?;
+    for package in packages.iter().filter(|package| libraries.contains(&&*package.name)) {
+        for feature in package.features() {
+            let alone = ["--all-targets", "--no-default-features", "--features", feature];
+            command::run(&mut clippy(&[&["--package", &*package.name], &alone[..]].concat()))?;
         }
     }
     Ok(())
@@ -475,7 +477,10 @@ fn features(arguments: &[&str]) -> Outcome {
 
 fn oldest_rust(arguments: &[&str]) -> Outcome {
     no_arguments("oldest-rust", arguments)?;
-    let version = project::rust_version()?;
+    let mut packages = project::packages()?.into_iter();
+    let server = packages.find(|package| package.name == "policy-server");
+    let version = server.and_then(|package| package.rust_version);
+    let version = version.ok_or_else(|| Failure::new("policy-server has no `rust-version`"))?;
     // In a separate folder, so that the user's toolchains are not changed.
     let home = folders::target().join("rustup");
     let rustup = |arguments: &[&str]| {

@@ -1,10 +1,10 @@
 //! The packages and features of the workspace.
 
-use std::{fs, path::PathBuf};
+use std::{collections::BTreeMap, path::PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 
-use crate::{Failure, Outcome, command::cargo, folders::root};
+use crate::{Failure, Outcome, command::cargo};
 
 /// The crates that are published, each after those that it depends on.
 pub(crate) const PUBLISHED: [&str; 8] = [
@@ -18,20 +18,21 @@ pub(crate) const PUBLISHED: [&str; 8] = [
     "policy-cli",
 ];
 
-/// The oldest Rust that the manifest of the workspace promises.
-pub(crate) fn rust_version() -> Outcome<String> {
-    let manifest = root().join("Cargo.toml");
-    let text = fs::read_to_string(&manifest).map_err(Failure::with_path("read", &manifest))?;
-    let value = text.lines().find_map(|line| line.strip_prefix("rust-version = "));
-    let missing = || Failure::new(format!("{} has no `rust-version`", manifest.display()));
-    Ok(value.ok_or_else(missing)?.trim_matches('"').to_owned())
-}
-
 /// A package of the workspace.
 #[derive(Deserialize)]
 pub(crate) struct Package {
     pub(crate) name: String,
+    /// The oldest Rust that its manifest promises.
+    pub(crate) rust_version: Option<String>,
+    features: BTreeMap<String, IgnoredAny>,
     pub(crate) targets: Vec<Target>,
+}
+
+impl Package {
+    /// Its features but `default`.
+    pub(crate) fn features(&self) -> impl Iterator<Item = &str> {
+        self.features.keys().map(String::as_str).filter(|name| *name != "default")
+    }
 }
 
 /// What cargo builds of a package.
@@ -71,36 +72,12 @@ pub(crate) fn packages() -> Outcome<Vec<Package>> {
     Ok(metadata.packages)
 }
 
-/// The features of a package but `default`, as its manifest lists them.
-pub(crate) fn features(package: &str) -> Outcome<Vec<String>> {
-    let manifest = root().join(package).join("Cargo.toml");
-    let text = fs::read_to_string(&manifest).map_err(Failure::with_path("read", &manifest))?;
-    Ok(features_of(&text))
-}
-
-fn features_of(manifest: &str) -> Vec<String> {
-    manifest
-        .lines()
-        .skip_while(|line| line.trim() != "[features]")
-        .skip(1)
-        .take_while(|line| !line.starts_with('['))
-        .filter(|line| !line.starts_with(['#', ' ', ']']))
-        .filter_map(|line| line.split_once('='))
-        .map(|(name, _)| name.trim().to_owned())
-        .filter(|name| name != "default")
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::fs;
 
-    #[test]
-    fn features_are_the_keys_of_their_table_but_default() {
-        let manifest = "[package]\nname = \"a\"\n\n[features]\ndefault = [\"b\"]\n# = a comment\n\
-                        b = []\nc-d = [\n  \"b\",\n]\n\n[dependencies]\ne = \"1\"\n";
-        assert_eq!(features_of(manifest), ["b", "c-d"]);
-    }
+    use super::*;
+    use crate::folders::root;
 
     #[test]
     fn published_crates_have_the_metadata_of_registries() {
