@@ -1,16 +1,13 @@
-//! Sets of granted names and origins, which can be combined, compared and shown.
+//! Sets of granted origins, which can be combined, compared and shown, and conditions.
 //!
-//! A policy lists the members that it grants, or grants all except those that it lists. [`NameSet`]
-//! holds such sets of names: methods, scopes, roles. [`OriginRegion`] holds sets of origins with
-//! wildcards and exceptions; [`implies`] compares the conditions of objects. Two sets are equal exactly if they have the same members, so the
-//! access that a change of a policy adds or removes is a difference of sets, and its witnesses are
-//! examples of it.
+//! [`OriginRegion`] holds sets of origins with wildcards and exceptions; [`implies`] compares the
+//! conditions of objects. Two sets are equal exactly if they have the same members, so the access
+//! that a change of a policy adds or removes is a difference of sets, and its witnesses are examples
+//! of it.
 
 mod conditions;
-mod names;
 mod origins;
 
 pub(crate) use conditions::constant;
 pub use conditions::{ConditionWitness, Implication, implies};
-pub use names::NameSet;
 pub use origins::{OriginRegion, OriginWitness, ParseOriginRegionError, WitnessKind};

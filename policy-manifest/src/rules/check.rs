@@ -13,6 +13,7 @@ use super::{
     RuleViolation, RuleWitness, Rules,
     budget::Budget,
     error::plain,
+    names::NameSet,
     protections::{faults, too_long},
     rule::{Lifetime, Never, Require, Statement},
     selector::{Selector, methods_of},
@@ -20,7 +21,6 @@ use super::{
 };
 use crate::{
     Date, ManifestRoute, RouteKind, Suppression,
-    algebra::NameSet,
     diff::probe::{self, Credentials, Sender},
     lints::{name, sort},
 };

@@ -8,14 +8,13 @@ use toml::de::{DeTable, DeValue};
 use super::{
     CallerKind, Exception, Place, PolicyRule, RulesError,
     error::plain,
+    names::NameSet,
     rule::{Lifetime, Never, Require, Statement, Storers},
     selector::Selector,
     table::{Fields, Reader},
 };
 use crate::{
-    FindingSeverity, RouteKind, RouteRate, Suppression,
-    algebra::{NameSet, OriginRegion},
-    facets::millis,
+    FindingSeverity, RouteKind, RouteRate, Suppression, algebra::OriginRegion, facets::millis,
 };
 
 /// The content of a file of rules.

@@ -11,6 +11,7 @@ mod document;
 mod error;
 mod files;
 mod glob;
+mod names;
 mod protections;
 mod report;
 mod rule;

@@ -2,11 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Place, selector::Selector};
-use crate::{
-    FindingSeverity, RouteKind, RouteRate, Suppression,
-    algebra::{NameSet, OriginRegion},
-};
+use super::{Place, names::NameSet, selector::Selector};
+use crate::{FindingSeverity, RouteKind, RouteRate, Suppression, algebra::OriginRegion};
 
 /// A rule.
 #[derive(Clone, Debug)]

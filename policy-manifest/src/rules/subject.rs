@@ -12,11 +12,12 @@ use super::{
     CallerKind, CheckError,
     budget::Budget,
     glob::{glob_matches, literal_prefix, rests_after},
+    names::NameSet,
     rule::Never,
 };
 use crate::{
     ExamplePaths, Manifest, ManifestRoute, RouteKind, RouteRequirement,
-    algebra::{NameSet, OriginRegion},
+    algebra::OriginRegion,
     diff::{
         class_of, policy_text,
         probe::{self, Cookie, Credentials, Extra, HeaderOrigin, Sender, Slot},
@@ -405,5 +406,5 @@ impl<'q> Question<'q> {
 
 /// The names that a route requires and a caller may have.
 fn allowed_names(required: &[String], set: &NameSet) -> Vec<String> {
-    required.iter().filter(|name| set.contains(*name)).cloned().collect()
+    required.iter().filter(|name| set.contains(name)).cloned().collect()
 }
