@@ -48,28 +48,30 @@ pub struct Cache {
 impl Cache {
     /// The value of `Cache-Control`, followed by the fields of `vary`.
     pub fn control(&self) -> String {
-        let mut words = Vec::new();
-        let flags = [
-            ("no-store", self.no_store),
-            ("no-cache", self.no_cache),
-            ("private", self.audience == Audience::Private),
-            ("public", self.audience == Audience::Public),
-            ("must-revalidate", self.must_revalidate),
-            ("immutable", self.immutable),
-        ];
-        words.extend(flags.iter().filter(|(_, is)| *is).map(|(word, _)| (*word).to_owned()));
-        let times = [
-            ("max-age", self.max_age),
-            ("s-maxage", self.s_maxage),
-            ("stale-while-revalidate", self.stale_while_revalidate),
-            ("stale-if-error", self.stale_if_error),
-        ];
-        words.extend(times.iter().filter_map(|(word, time)| Some(format!("{word}={}", (*time)?))));
-        let mut text = words.join(", ");
+        let mut text = self.directives().join(", ");
         if !self.vary.is_empty() {
             text += &format!("; vary {}", self.vary.join(" "));
         }
         text
+    }
+
+    /// The directives of `Cache-Control`.
+    fn directives(&self) -> Vec<String> {
+        let flag = |is: bool, name: &str| is.then(|| name.to_owned());
+        let seconds = |value: Option<i64>, name: &str| value.map(|value| format!("{name}={value}"));
+        let directives = [
+            flag(self.no_store, "no-store"),
+            flag(self.no_cache, "no-cache"),
+            flag(self.audience == Audience::Private, "private"),
+            flag(self.audience == Audience::Public, "public"),
+            seconds(self.max_age, "max-age"),
+            seconds(self.s_maxage, "s-maxage"),
+            seconds(self.stale_while_revalidate, "stale-while-revalidate"),
+            seconds(self.stale_if_error, "stale-if-error"),
+            flag(self.must_revalidate, "must-revalidate"),
+            flag(self.immutable, "immutable"),
+        ];
+        directives.into_iter().flatten().collect()
     }
 
     /// Whether caches may keep no more responses by it than by another policy, and reuse them for no
@@ -251,32 +253,6 @@ fn lifetimes(cache: &Cache) -> [i64; 5] {
 /// The directives of `Cache-Control`.
 fn cell(ShownRoute { route, .. }: ShownRoute<'_>) -> Cell {
     let Some(cache) = &route.cache else { return Cell::nothing() };
-    let Cache {
-        no_store,
-        no_cache,
-        audience,
-        max_age,
-        s_maxage,
-        stale_while_revalidate,
-        stale_if_error,
-        must_revalidate,
-        immutable,
-        vary,
-    } = cache;
-    let flag = |is: bool, name: &str| is.then(|| name.to_owned());
-    let seconds = |value: &Option<i64>, name: &str| value.map(|value| format!("{name}={value}"));
-    let directives = [
-        flag(*no_store, "no-store"),
-        flag(*no_cache, "no-cache"),
-        flag(*audience == Audience::Private, "private"),
-        flag(*audience == Audience::Public, "public"),
-        seconds(max_age, "max-age"),
-        seconds(s_maxage, "s-maxage"),
-        seconds(stale_while_revalidate, "stale-while-revalidate"),
-        seconds(stale_if_error, "stale-if-error"),
-        flag(*must_revalidate, "must-revalidate"),
-        flag(*immutable, "immutable"),
-        (!vary.is_empty()).then(|| format!("vary {}", vary.join(" "))),
-    ];
-    Cell::list(directives.into_iter().flatten())
+    let vary = (!cache.vary.is_empty()).then(|| format!("vary {}", cache.vary.join(" ")));
+    Cell::list(cache.directives().into_iter().chain(vary))
 }

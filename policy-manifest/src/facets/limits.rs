@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Cell, Column, Direction, Effects, FacetEntry, MethodRequests, ObjectKey, ObjectUse,
-    RefusedRequest, RouteKind, ShownRoute, Side, is_default,
+    RefusedRequest, RouteKind, ShownRoute, Side,
+    facts::order::more,
+    is_default,
     words::{bytes_in_words, millis, millis_in_words, rate_in_words},
 };
 
@@ -139,8 +141,6 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
             found.words.push(format!("{name} was {before}, is {after}"));
         }
     }
-    let number = |value: Option<u64>| value.map_or_else(|| "none".to_owned(), |n| n.to_string());
-    let most = |value: Option<u64>| value.unwrap_or(u64::MAX);
     for (name, before, after) in [
         ("concurrency", old.concurrency.map(u64::from), new.concurrency.map(u64::from)),
         ("body", old.body, new.body),
@@ -149,10 +149,8 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
     .into_iter()
     .chain(socket_limits(old, new))
     {
-        if before != after {
-            found.opens |= most(after) > most(before);
-            found.narrows |= most(after) < most(before);
-            found.words.push(format!("{name} was {}, is {}", number(before), number(after)));
+        if let Some((direction, words)) = more(&before, &after) {
+            found.add(direction, format!("{name} {words}"));
         }
     }
     found.change(", ")
