@@ -295,12 +295,9 @@ mod tests {
     fn with_rules(rules: &[(&str, &str)]) -> Manifest {
         let mut manifest = Manifest::new();
         let mut route = ManifestRoute::handler("/orders/{id}", ["PUT"], Auth::Public);
-        let key = ObjectKey::Parameter("id".to_owned());
-        let edit = ObjectUse { object: "Order".to_owned(), action: "edit".to_owned(), key };
-        route.object = Some(RouteObjects::new([edit]));
+        route.object = Some(samples::order("edit", samples::id()));
         manifest.routes.push(route);
-        let rules = rules.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
-        manifest.objects = rules.collect();
+        manifest.objects = samples::object_rules(rules);
         manifest
     }
 

@@ -257,8 +257,8 @@ impl fmt::Display for Acceptance {
 mod tests {
     use super::*;
     use crate::{
-        Auth, OriginListFacts, RouteRequirement,
-        samples::{partners, session, texts},
+        Auth, ObjectKey, OriginListFacts, RouteRequirement,
+        samples::{object_rules, order, partners, session, texts},
     };
 
     fn staff() -> Auth {
@@ -383,13 +383,8 @@ mod tests {
     fn a_rule_of_an_object_is_accepted_by_its_name() {
         let app = |edit: &str| {
             let mut manifest = app(staff());
-            let key = crate::ObjectKey::Handler;
-            let uses = crate::ObjectUse { object: "Order".into(), action: "edit".into(), key };
-            let objects = crate::RouteObjects::new([uses]);
-            manifest.routes[0].object = Some(objects);
-            for (name, text) in [("Order.view", "same(team)"), ("Order.edit", edit)] {
-                manifest.objects.insert(name.to_owned(), text.to_owned());
-            }
+            manifest.routes[0].object = Some(order("edit", ObjectKey::Handler));
+            manifest.objects = object_rules(&[("Order.view", "same(team)"), ("Order.edit", edit)]);
             manifest
         };
         let (closed, open) = (app("owner(user)"), app("owner(user) | same(team)"));
@@ -407,10 +402,8 @@ mod tests {
     fn a_line_accepts_what_its_route_names_as_it_is() {
         let ruled = |view: &str| {
             let mut manifest = app(Auth::Public);
-            let (object, action) = ("Order".to_owned(), "view".to_owned());
-            let uses = crate::ObjectUse { object, action, key: crate::ObjectKey::List };
-            manifest.routes[0].object = Some(crate::RouteObjects::new([uses]));
-            manifest.objects.insert("Order.view".to_owned(), view.to_owned());
+            manifest.routes[0].object = Some(order("view", ObjectKey::List));
+            manifest.objects = object_rules(&[("Order.view", view)]);
             manifest
         };
         let shared = |origin: &str| {

@@ -168,8 +168,8 @@ fn takes_foreign_tokens(MethodRequests { manifest, route, .. }: MethodRequests<'
 mod tests {
     use super::*;
     use crate::{
-        Auth, IssuerFacts, ObjectKey, ObjectUse, RouteObjects, RouteRequirement,
-        samples::{OWN, app, texts, token},
+        Auth, IssuerFacts, ObjectKey, RouteRequirement,
+        samples::{OWN, app, id, object_rules, order, texts, token},
     };
 
     /// The tokens of another issuer name users who could have the names of others.
@@ -181,10 +181,7 @@ mod tests {
             let mut route = ManifestRoute::handler("/orders", ["GET"], Auth::Required(requirement));
             match key {
                 None => route.handler.takes.push(ArgumentKind::User),
-                Some(key) => {
-                    let (object, action) = ("Order".to_owned(), "view".to_owned());
-                    route.object = Some(RouteObjects::new([ObjectUse { object, action, key }]));
-                }
+                Some(key) => route.object = Some(order("view", key)),
             }
             let mut manifest = app(Vec::new());
             if let Some(tokens) = &mut manifest.app.tokens {
@@ -193,8 +190,7 @@ mod tests {
             }
             manifest.outcomes(&route, "GET").refuse(403, Some("auth.caller-foreign"))
         };
-        let parameter = ObjectKey::Parameter("id".to_owned());
-        for key in [None, Some(parameter), Some(ObjectKey::Handler), Some(ObjectKey::List)] {
+        for key in [None, Some(id()), Some(ObjectKey::Handler), Some(ObjectKey::List)] {
             for (issuers, signs, expected) in [
                 (&[OWN_ISSUER][..], true, false),
                 (&[OWN], true, false),
@@ -210,24 +206,22 @@ mod tests {
     #[test]
     fn a_route_refuses_by_the_objects_that_it_loads() {
         let not_found = Refusal::ObjectNotFound;
-        let parameter = || ObjectKey::Parameter("id".to_owned());
         for (action, key, expected) in [
-            ("view", parameter(), &[not_found][..]),
-            ("edit", parameter(), &[Refusal::ObjectDenied, not_found]),
+            ("view", id(), &[not_found][..]),
+            ("edit", id(), &[Refusal::ObjectDenied, not_found]),
             ("edit", ObjectKey::Handler, &[Refusal::ObjectDenied, not_found]),
             ("edit", ObjectKey::List, &[]),
-            ("pay", parameter(), &[Refusal::ObjectDenied, not_found, Refusal::EngineUnavailable]),
+            ("pay", id(), &[Refusal::ObjectDenied, not_found, Refusal::EngineUnavailable]),
             ("pay", ObjectKey::List, &[]),
         ] {
             let mut route = ManifestRoute::handler("/orders/{id}", ["PUT"], Auth::Public);
-            let uses = ObjectUse { object: "Order".to_owned(), action: action.to_owned(), key };
-            route.object = Some(RouteObjects::new([uses]));
+            route.object = Some(order(action, key));
             let mut manifest = Manifest::new();
-            for (action, text) in
-                [("view", "anyone"), ("edit", "owner(user)"), ("pay", "owner(user) | engine")]
-            {
-                manifest.objects.insert(format!("Order.{action}"), text.to_owned());
-            }
+            manifest.objects = object_rules(&[
+                ("Order.view", "anyone"),
+                ("Order.edit", "owner(user)"),
+                ("Order.pay", "owner(user) | engine"),
+            ]);
             let found = manifest.outcomes(&route, "PUT").refusals;
             let found: Vec<_> =
                 found.into_iter().filter(|it| it.code().starts_with("object.")).collect();

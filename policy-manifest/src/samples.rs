@@ -1,9 +1,11 @@
 //! Policies with which tests begin.
 
+use std::collections::BTreeMap;
+
 pub(crate) use crate::facets::texts;
 use crate::{
-    Manifest, ManifestRoute, RouteCors, RouteOrigins, RouteRequirement, RuntimeOrigins,
-    SessionFacts, TokenFacts,
+    Manifest, ManifestRoute, ObjectKey, ObjectUse, RouteCors, RouteObjects, RouteOrigins,
+    RouteRequirement, RuntimeOrigins, SessionFacts, TokenFacts,
 };
 
 /// The origin of the app.
@@ -40,4 +42,19 @@ pub(crate) fn cors(origins: &[&str], credentials: bool) -> RouteCors {
 pub(crate) fn partners(within: Option<&[&str]>) -> RouteOrigins {
     let within = within.map(texts);
     RouteOrigins::AtRunTime(RuntimeOrigins { list: "partners".to_owned(), within, by: None })
+}
+
+/// The policy of a route that checks an order for this action.
+pub(crate) fn order(action: &str, key: ObjectKey) -> RouteObjects {
+    let (object, action) = ("Order".to_owned(), action.to_owned());
+    RouteObjects::new([ObjectUse { object, action, key }])
+}
+
+/// The key in the parameter `id`.
+pub(crate) fn id() -> ObjectKey {
+    ObjectKey::Parameter("id".to_owned())
+}
+
+pub(crate) fn object_rules(rules: &[(&str, &str)]) -> BTreeMap<String, String> {
+    rules.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
 }

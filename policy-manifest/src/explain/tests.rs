@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::{
-    Auth, Change, Csrf, EngineFacts, IssuerFacts, ManifestRoute, ObjectKey, ObjectUse, RouteKind,
-    RouteObjects, RouteRequirement, SessionFacts, TokenFacts,
+    Auth, Change, Csrf, EngineFacts, IssuerFacts, ManifestRoute, RouteKind, RouteRequirement,
+    SessionFacts, TokenFacts,
     engine::{CredentialState, Login},
-    samples::{cors, partners, session, texts, token, tokens},
+    samples::{cors, id, object_rules, order, partners, session, texts, token, tokens},
 };
 use policy_core::route::Level;
 
@@ -447,22 +447,15 @@ fn an_issuer_is_taken_that_the_route_names_or_that_is_the_only_one() {
 #[test]
 fn objects_are_explained_by_what_their_caller_leaves_open() {
     let mut manifest = shop();
-    let edit = ObjectUse {
-        object: "Order".to_owned(),
-        action: "edit".to_owned(),
-        key: ObjectKey::Parameter("id".to_owned()),
-    };
     let orders = manifest.routes.iter_mut().filter(|route| route.path == "/orders/{id}");
     orders.for_each(|route| {
         route.csrf = Csrf::Exempt("a test".to_owned());
-        route.object = Some(RouteObjects::new([edit.clone()]));
+        route.object = Some(order("edit", id()));
     });
-    for (rule, text) in [
+    manifest.objects = object_rules(&[
         ("Order.view", "authenticated | draft"),
         ("Order.edit", "owner(user) | same(team) & role(\"lead\")"),
-    ] {
-        manifest.objects.insert(rule.to_owned(), text.to_owned());
-    }
+    ]);
     let left = |roles: &[&str]| {
         let sent = request("PUT", "/orders/1", &[COOKIE]);
         let found = explained_in(&manifest, &sent, &user(roles, 0));

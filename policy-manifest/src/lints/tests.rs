@@ -9,8 +9,8 @@ use policy_core::{Confidence, Lint, cache::Audience, isolation::Isolation, outco
 pub(super) use self::cases::*;
 use super::*;
 use crate::{
-    AppScheme, Auth, Cache, Csrf, Dangers, FindingSeverity, Headers, Jsonp, ObjectKey, ObjectUse,
-    RouteObjects, RouteRequirement, SessionFacts, algebra::OriginRegion,
+    AppScheme, Auth, Cache, Csrf, Dangers, FindingSeverity, Headers, Jsonp, RouteObjects,
+    RouteRequirement, SessionFacts, algebra::OriginRegion,
 };
 
 fn findings(manifest: &Manifest) -> Vec<Finding> {

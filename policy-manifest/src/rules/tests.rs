@@ -8,7 +8,7 @@ use crate::{
     Auth, Csrf, Date, Headers, Jsonp, Manifest, ManifestRoute, RouteCors, RouteKind, RouteRate,
     RouteRequirement, SessionFacts, TokenFacts,
     engine::{Engine, Outcome},
-    samples::{app, cors, partners, texts, token},
+    samples::{app, cors, id, order, partners, texts, token},
 };
 
 fn session(roles: &[&str]) -> Auth {
@@ -337,24 +337,18 @@ fn required_caching_needs_a_policy_or_a_caller() {
 #[test]
 fn required_objects_are_the_keys_of_all_parameters() {
     let rules = "[require.objects]\nroutes = [\"**\"]\nobjects = true";
-    let of = |path: &str, none: Option<&str>, key: Option<&str>| {
-        let uses = key.map(|key| crate::ObjectUse {
-            object: "Order".to_owned(),
-            action: "view".to_owned(),
-            key: crate::ObjectKey::Parameter(key.to_owned()),
-        });
-        let uses: Vec<_> = uses.into_iter().collect();
+    let of = |path: &str, none: Option<&str>, loads: bool| {
+        let nothing = crate::RouteObjects::default();
+        let mut objects = if loads { order("view", id()) } else { nothing };
+        objects.none = none.map(str::to_owned);
         let mut route = route(&["GET"], path, session(&[]));
-        route.object = Some(crate::RouteObjects {
-            none: none.map(str::to_owned),
-            ..crate::RouteObjects::new(uses)
-        });
+        route.object = Some(objects);
         abouts(rules, &app(vec![route]))
     };
-    assert_eq!(of("/a/{id}", None, Some("id")), [""; 0]);
-    assert_eq!(of("/a", None, None), [""; 0]);
-    assert_eq!(of("/a/{id}", None, None), ["it takes `id` without an object"]);
-    let exempt = of("/a/{id}/{line}", Some("all may"), Some("id"));
+    assert_eq!(of("/a/{id}", None, true), [""; 0]);
+    assert_eq!(of("/a", None, false), [""; 0]);
+    assert_eq!(of("/a/{id}", None, false), ["it takes `id` without an object"]);
+    let exempt = of("/a/{id}/{line}", Some("all may"), true);
     assert_eq!(exempt, ["it takes `line` without an object, for the reason `all may`"]);
 }
 

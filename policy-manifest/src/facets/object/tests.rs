@@ -1,5 +1,5 @@
 use super::*;
-use crate::Auth;
+use crate::{Auth, samples::object_rules};
 
 fn object_use(object: &str, action: &str, key: &str) -> ObjectUse {
     let key = match key {
@@ -16,15 +16,13 @@ fn app(path: &str, none: Option<&str>, uses: &[ObjectUse]) -> Manifest {
     let none = none.map(str::to_owned);
     route.object = Some(RouteObjects { none, ..RouteObjects::new(uses.to_vec()) });
     manifest.routes.push(route);
-    for (name, text) in [
+    manifest.objects = object_rules(&[
         ("Order.view", "owner(user) | same(team)"),
         ("Order.edit", "owner(user)"),
         ("Order.change", "same(team) & owner(user)"),
         ("Order.own", "owner(user)"),
         ("Board.view", "authenticated"),
-    ] {
-        manifest.objects.insert(name.to_owned(), text.to_owned());
-    }
+    ]);
     manifest
 }
 

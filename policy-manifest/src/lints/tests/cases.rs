@@ -472,13 +472,9 @@ fn cases_of_objects() -> Vec<Case> {
     };
     let ruled = |edit: &str| {
         let mut manifest = with_route("PUT", "/orders/{id}", |route| {
-            let key = ObjectKey::Parameter("id".to_owned());
-            let uses = ObjectUse { object: "Order".to_owned(), action: "edit".to_owned(), key };
-            route.object = Some(RouteObjects::new([uses]));
+            route.object = Some(samples::order("edit", samples::id()));
         });
-        for (name, text) in [("Order.view", "anyone"), ("Order.edit", edit)] {
-            manifest.objects.insert(name.to_owned(), text.to_owned());
-        }
+        manifest.objects = samples::object_rules(&[("Order.view", "anyone"), ("Order.edit", edit)]);
         manifest
     };
     vec![
