@@ -51,7 +51,7 @@ impl Date {
     }
 
     /// The number of days from another day to this one; `None` if this one is earlier.
-    pub fn days_since(self, earlier: Self) -> Option<u32> {
+    pub(crate) fn days_since(self, earlier: Self) -> Option<u32> {
         self.days.checked_sub(earlier.days)
     }
 

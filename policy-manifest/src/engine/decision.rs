@@ -67,9 +67,4 @@ impl Decision {
             _ => None,
         }
     }
-
-    /// The gates that were not reached, since the request had ended.
-    pub fn not_asked(&self) -> impl Iterator<Item = Gate> + '_ {
-        Gate::ALL.into_iter().filter(|gate| self.steps.iter().all(|step| step.gate != *gate))
-    }
 }

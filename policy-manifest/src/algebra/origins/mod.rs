@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use text::ParseOriginRegionError;
 pub use witness::{OriginWitness, WitnessKind};
 
-use policy_core::origin::{HostPattern, Origin, OriginPattern, OriginSet, Port};
+use policy_core::origin::{HostPattern, Origin, OriginPattern, Port};
 
 use self::{
     hosts::Hosts,
@@ -21,9 +21,10 @@ use self::{
 /// A set of origins: those that some patterns match, the complement, and every combination of such
 /// sets.
 ///
-/// [`OriginSet`] decides requests; this decides questions about policies. Sets are equal exactly if
-/// they have the same origins, even if they were made of different patterns. Their text consists of
-/// patterns and exceptions, and [`witnesses`](Self::witnesses) are examples of their members.
+/// [`OriginSet`](policy_core::origin::OriginSet) decides requests; this decides questions about
+/// policies. Sets are equal exactly if they have the same origins, even if they were made of
+/// different patterns. Their text consists of patterns and exceptions, and
+/// [`witnesses`](Self::witnesses) are examples of their members.
 ///
 /// The origins are `null` and those that [`Origin::parse`] reads, of any length: comparisons ignore
 /// whether there is room for one more label in front of a name.
@@ -163,12 +164,6 @@ impl From<&OriginPattern<'_>> for OriginRegion {
     fn from(pattern: &OriginPattern<'_>) -> Self {
         let ports = PortSet::from_port(pattern.port());
         Self::from_parts(pattern.scheme(), pattern.host(), pattern.hosts(), ports)
-    }
-}
-
-impl From<&OriginSet> for OriginRegion {
-    fn from(set: &OriginSet) -> Self {
-        set.patterns().collect()
     }
 }
 

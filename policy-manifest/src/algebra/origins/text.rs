@@ -17,27 +17,6 @@ use super::{
 const NONE: &str = "no origin";
 const EXCEPT: &str = " except ";
 
-impl OriginRegion {
-    /// The shortest list of patterns that match the region and nothing else: it leaves out patterns
-    /// that others cover. `None` if the region needs exceptions, is `*`, or has `null`.
-    ///
-    /// ```
-    /// use policy_core::origin::OriginSet;
-    /// use policy_manifest::algebra::OriginRegion;
-    ///
-    /// let set = OriginSet::new(["https://x.a.test", "https://*.a.test", "https://*.a.test:8443"])?;
-    /// let region = OriginRegion::from(&set);
-    /// assert_eq!(region.patterns().unwrap(), ["https://*.a.test", "https://*.a.test:8443"]);
-    /// assert_eq!(region.complement().patterns(), None);
-    /// # Ok::<_, policy_core::Rule>(())
-    /// ```
-    pub fn patterns(&self) -> Option<Vec<String>> {
-        let cover = Cover::new(self);
-        let is_exact = cover.beyond.is_empty() && !self.null && !self.is_cofinite;
-        is_exact.then_some(cover.patterns)
-    }
-}
-
 /// The patterns that a policy would list, then exceptions for origins that they match but the
 /// region lacks: `https://*.a.test except https://x.a.test`, or with exceptions from exceptions
 /// `https://*.a.test except (https://*.b.a.test except https://x.b.a.test)`.
