@@ -7,7 +7,7 @@ use syn::{GenericArgument, Ident, PathArguments, PathSegment, ReturnType, Type, 
 
 use crate::{
     signature::{Arguments, Extractor},
-    type_names::{KnownExtractor, first_two_arguments, last_segment, words},
+    type_names::{KnownExtractor, first_two_arguments, is_named, last_segment, words},
 };
 
 /// The type of an extractor in the one call. An extractor that does not depend on the state of an app
@@ -52,7 +52,7 @@ pub(crate) fn statements(arguments: &Arguments<'_>, output: &ReturnType) -> Toke
     let result = last_segment(ty).filter(|segment| segment.ident == "Result");
     let (value, error) = result.map_or((Some(&**ty), None), first_two_arguments);
     for part in [value, error].into_iter().flatten() {
-        if word(part).is_some_and(|word| word == "Json") {
+        if is_named(part, &["Json"]) {
             state("ReturnedJson", part);
         } else if result.is_some() && fallible(output).is_none() && !is_response(part) {
             state("ReturnedValue", part);
@@ -117,20 +117,15 @@ pub(crate) fn fallible(output: &ReturnType) -> Option<(&Type, &Type)> {
 fn is_response(ty: &Type) -> bool {
     // `ErrorResponse` is one as the error of a `Result`.
     let known = ["ErrorResponse", "Json", "Problem", "Response", "StatusCode", "String"];
-    word(ty).is_none_or(|word| known.iter().any(|known| word == known))
+    last_segment(ty).is_none() || is_named(ty, &known)
 }
 
 fn is_opaque(ty: &Type) -> bool {
     words(ty).iter().any(|word| word == "impl")
 }
 
-/// The name of a type that has one.
-fn word(ty: &Type) -> Option<&Ident> {
-    last_segment(ty).map(|segment| &segment.ident)
-}
-
 /// The types of most parameters, which need no requirement.
 fn is_parsed(ty: &Type) -> bool {
     let known = ["String", "bool", "i32", "i64", "u8", "u16", "u32", "u64", "usize", "Uuid"];
-    last_segment(ty).is_some_and(|segment| known.iter().any(|known| segment.ident == known))
+    is_named(ty, &known)
 }

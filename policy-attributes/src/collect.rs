@@ -165,12 +165,8 @@ pub(crate) fn requeue(policy: Directive, args: &TokenStream, item: TokenStream) 
         .iter()
         .position(|attr| Directive::from_path(attr.path()).is_some_and(Directive::is_route));
     let Some(route) = route else {
-        diagnostics.error_at(
-            Span::call_site(),
-            Rule::RouteAttributeMissing,
-            format_args!("#[{name}]"),
-            Rule::RouteAttributeMissing.help(),
-        );
+        let value = format_args!("#[{name}]");
+        diagnostics.rule_at(Span::call_site(), Rule::RouteAttributeMissing, value);
         let errors = diagnostics.errors();
         return quote!(#annotated #errors);
     };

@@ -60,6 +60,11 @@ impl Diagnostics {
         self.errors.push((rule, Error::new(at, text(rule, value, help))));
     }
 
+    /// The same with the fix of the catalogue.
+    pub(crate) fn rule_at(&mut self, at: Span, rule: Rule, value: impl Display) {
+        self.error_at(at, rule, value, rule.help());
+    }
+
     /// A syntax error of `syn`, optionally with a help text.
     pub(crate) fn syntax(&mut self, error: Error) {
         let (message, code) = (Rule::Malformed.message(), Rule::Malformed.code());

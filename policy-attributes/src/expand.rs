@@ -45,12 +45,8 @@ fn route(first: ParsedAttribute, item: TokenStream) -> TokenStream {
             return quote!(#item #errors);
         }
         Err(_) => {
-            diagnostics.error_at(
-                Span::call_site(),
-                Rule::HandlerFunction,
-                format_args!("#[{name}]"),
-                Rule::HandlerFunction.help(),
-            );
+            let value = format_args!("#[{name}]");
+            diagnostics.rule_at(Span::call_site(), Rule::HandlerFunction, value);
             let errors = diagnostics.errors();
             return quote!(#item #errors);
         }

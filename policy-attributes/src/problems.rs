@@ -28,10 +28,9 @@ pub fn expand(item: TokenStream) -> TokenStream {
     let item = match syn::parse2::<ItemEnum>(item) {
         Ok(item) if item.generics.params.is_empty() => item,
         other => {
-            let rule = Rule::ProblemsEnum;
             let parameters = other.map(|item| item.generics.params.to_token_stream());
             let at = parameters.map_or_else(|_| Span::call_site(), |it| it.span());
-            diagnostics.error_at(at, rule, "", rule.help());
+            diagnostics.rule_at(at, Rule::ProblemsEnum, "");
             return diagnostics.errors();
         }
     };

@@ -17,8 +17,8 @@ use crate::{
     attributes::route,
     diagnostics::Diagnostics,
     type_names::{
-        KnownExtractor, is_object, known_extractor, last_segment, members, reads_body, type_text,
-        useless_extractor, word_inside, words,
+        KnownExtractor, PRIMITIVES, is_named, is_object, known_extractor, members, reads_body,
+        type_text, useless_extractor, word_inside, words,
     },
 };
 
@@ -251,11 +251,7 @@ impl<'a> Argument<'a> {
 
     /// Whether its type is one that only a path has.
     fn is_parsed(&self) -> bool {
-        let parsed = [
-            "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16",
-            "u32", "u64", "u128", "usize",
-        ];
-        word_inside(self.ty).is_some_and(|word| parsed.contains(&word.to_string().as_str()))
+        word_inside(self.ty).is_some_and(|word| PRIMITIVES.contains(&word.to_string().as_str()))
     }
 
     /// The argument that takes a parameter of the path: the one with its name, or with its name
@@ -313,12 +309,8 @@ fn check_shape(sig: &Signature, diagnostics: &mut Diagnostics) {
 fn check_tuple(output: &ReturnType, diagnostics: &mut Diagnostics) {
     let ReturnType::Type(_, ty) = output else { return };
     let Type::Tuple(tuple) = &**ty else { return };
-    let has_body = |ty: &&Type| {
-        let word = last_segment(ty).map(|segment| &segment.ident);
-        word.is_some_and(|word| word == "Json" || word == "Html" || word == "String")
-    };
     let before_last = tuple.elems.iter().rev().skip(1);
-    for ty in before_last.filter(has_body) {
+    for ty in before_last.filter(|ty| is_named(ty, &["Json", "Html", "String"])) {
         let help = "what has a body is the last in a tuple, such as `(StatusCode, Json<T>)`";
         diagnostics.error(ty, Rule::ResponseExpected, type_text(ty), help);
     }
@@ -412,8 +404,5 @@ fn check_parsed(argument: &Argument<'_>, paths: &[LitStr], diagnostics: &mut Dia
 }
 
 fn principal_in(ty: &Type) -> Option<&Type> {
-    let is_principal = |ty: &&Type| {
-        last_segment(ty).is_some_and(|last| last.ident == "Principal" || last.ident == "Caller")
-    };
-    members(ty).into_iter().find(is_principal)
+    members(ty).into_iter().find(|ty| is_named(ty, &["Principal", "Caller"]))
 }

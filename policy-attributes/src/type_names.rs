@@ -34,9 +34,20 @@ pub(crate) fn reads_body(ty: &Type) -> bool {
     word_inside(ty).is_some_and(|word| bodies.contains(&word.to_string().as_str()))
 }
 
+/// The types of numbers, characters and truth values.
+pub(crate) const PRIMITIVES: [&str; 16] = [
+    "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32",
+    "u64", "u128", "usize",
+];
+
 /// Whether an argument is the object that a parameter of the path names.
 pub(crate) fn is_object(ty: &Type) -> bool {
-    last_segment(ty).is_some_and(|segment| segment.ident == "Allowed" || segment.ident == "Locked")
+    is_named(ty, &["Allowed", "Locked"])
+}
+
+/// Whether a type has one of these names.
+pub(crate) fn is_named(ty: &Type, names: &[&str]) -> bool {
+    last_segment(ty).is_some_and(|segment| names.iter().any(|name| segment.ident == name))
 }
 
 /// The name of an extractor, also inside of `Option`, `Result`, `Valid` and `Decoded`.

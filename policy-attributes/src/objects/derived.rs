@@ -12,7 +12,7 @@ use super::{
     options::Options,
     rules::ObjectRule,
 };
-use crate::type_names::last_segment;
+use crate::type_names::{PRIMITIVES, is_named};
 
 pub(super) struct DerivedObject<'a> {
     pub(super) item: &'a ItemStruct,
@@ -174,10 +174,7 @@ impl DerivedObject<'_> {
 
 /// Whether a type has a default value, judged by its name.
 fn has_default(ty: &Type) -> bool {
-    let known = [
-        "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16",
-        "u32", "u64", "u128", "usize", "String", "Option", "Vec", "BTreeMap", "BTreeSet",
-        "HashMap", "HashSet", "Duration",
-    ];
-    last_segment(ty).is_some_and(|segment| known.iter().any(|name| segment.ident == name))
+    let known =
+        ["String", "Option", "Vec", "BTreeMap", "BTreeSet", "HashMap", "HashSet", "Duration"];
+    is_named(ty, &PRIMITIVES) || is_named(ty, &known)
 }

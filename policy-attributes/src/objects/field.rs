@@ -8,7 +8,7 @@ use syn::{Field, Ident, LitStr, Token, Type, ext::IdentExt, spanned::Spanned};
 use crate::{
     diagnostics::Diagnostics,
     parse::{arguments_of, read_entries, report_repeated, set},
-    type_names::{first_two_arguments, last_segment},
+    type_names::{first_two_arguments, is_named, last_segment},
 };
 
 /// What a field is marked as.
@@ -139,8 +139,7 @@ impl<'a> MarkedField<'a> {
         };
         let (name, column) = (self.text(), self.column());
         let number = ["i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize"];
-        let is_number = last_segment(self.value().0)
-            .is_some_and(|it| number.iter().any(|name| it.ident == name));
+        let is_number = is_named(self.value().0, &number);
         let is_optional = self.value().1.as_deref() == Some("Option");
         let relation = match &self.relation {
             [Some(table), Some(object), Some(user)] => quote! {
@@ -165,7 +164,7 @@ impl<'a> MarkedField<'a> {
     /// The match arm that decides whether it names a user or tenant.
     pub(super) fn names_arm(&self) -> Option<TokenStream> {
         let (name, text) = (self.name, self.text());
-        let is_string = last_segment(self.value().0).is_some_and(|it| it.ident == "String");
+        let is_string = is_named(self.value().0, &["String"]);
         let is_text = |value: TokenStream| match is_string {
             true => quote_spanned!(self.ty.span()=> *#value == *__policy_name),
             false => quote_spanned!(self.ty.span()=> __policy::is_text_of(#value, __policy_name)),
@@ -219,12 +218,10 @@ impl<'a> MarkedField<'a> {
             "String", "Uuid", "i16", "i32", "i64", "isize", "u16", "u32", "u64", "usize", "i128",
             "u128",
         ];
-        let is_known =
-            |ty| last_segment(ty).is_some_and(|it| known.iter().any(|name| it.ident == name));
         match (self.kind(), self.value()) {
             (None | Some(FieldKind::Flag), _) => true,
             (Some(FieldKind::Members), (_, around)) if around.is_none() => false,
-            (_, (ty, _)) => is_known(ty),
+            (_, (ty, _)) => is_named(ty, &known),
         }
     }
 

@@ -29,10 +29,9 @@ pub fn expand(item: TokenStream) -> TokenStream {
             item
         }
         other => {
-            let rule = Rule::ObjectStruct;
             let parameters = other.map(|item| item.generics.params.to_token_stream());
             let at = parameters.map_or_else(|_| Span::call_site(), |it| it.span());
-            diagnostics.error_at(at, rule, "", rule.help());
+            diagnostics.rule_at(at, Rule::ObjectStruct, "");
             return diagnostics.errors();
         }
     };
