@@ -2,6 +2,8 @@
 
 use policy_manifest::engine::EngineError;
 
+use crate::shown;
+
 /// A command lists this many failures, and counts the rest.
 const SHOWN_FAILURES: usize = 20;
 /// A command shows at most this many kinds of help.
@@ -37,9 +39,8 @@ impl Failure {
         helps.truncate(SHOWN_HELPS);
         let exit_code = failures.iter().map(|failure| failure.exit_code).max().unwrap_or(2);
         let messages = failures.into_iter().take(SHOWN_FAILURES).map(|failure| failure.message);
-        let more = count.checked_sub(SHOWN_FAILURES).filter(|more| *more > 0);
         let lines = [format!("{count} inputs cannot be used")].into_iter().chain(messages);
-        let lines = lines.chain(more.map(|more| format!("and {more} more")));
+        let lines = lines.chain(shown::more(count, SHOWN_FAILURES));
         let message = lines.collect::<Vec<_>>().join("\n");
         let help = (!helps.is_empty()).then(|| helps.join("\n"));
         Some(Self { message, help, exit_code })

@@ -12,6 +12,7 @@ use clap::Args;
 use crate::{
     failure::Failure,
     input::{self, Input},
+    package::app_of,
 };
 
 /// The policies of many services, in place of one package's.
@@ -198,15 +199,6 @@ fn lock_files(folder: &Path, problems: &mut Vec<Failure>) -> Vec<PathBuf> {
 
 fn unreadable(path: &Path, error: &io::Error) -> Failure {
     Failure::new(format!("`{}` cannot be read: {error}", path.display()))
-}
-
-/// The name of the app in the name of a lock file, which is empty for `policy.lock`; `None` for other
-/// files.
-fn app_of(file: &str) -> Option<&str> {
-    match file.strip_prefix("policy.")? {
-        "lock" => Some(""),
-        rest => rest.strip_suffix(".lock").filter(|app| !app.is_empty()),
-    }
 }
 
 /// A name for each file: the shortest end of its path that no other file has.

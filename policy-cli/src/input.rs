@@ -13,7 +13,7 @@ use policy_manifest::{FacetSource, Lock, Manifest, Sources};
 use crate::{
     failure::Failure,
     output::Output,
-    package::{Package, PackageArguments},
+    package::{Package, PackageArguments, app_of},
     route_lines::RouteLines,
     sarif::SarifLocation,
 };
@@ -74,9 +74,8 @@ impl LockFile {
 
     /// A file that is named, if it is a lock file of a repository.
     fn find(path: &Path, text: &str) -> Option<Self> {
-        let name = path.file_name()?.to_str()?;
-        let is_lock = name.starts_with("policy.") && name.ends_with(".lock");
-        let path = path.canonicalize().ok().filter(|_| is_lock)?;
+        app_of(path.file_name()?.to_str()?)?;
+        let path = path.canonicalize().ok()?;
         let root = repository_of(&path)?;
         Some(Self::new(&path, root, text))
     }

@@ -4,17 +4,8 @@ use crate::escape::printable;
 
 /// Plain text: nothing in it is markup, or breaks out of a cell.
 pub(crate) fn words(text: &str) -> String {
-    let mut words = String::with_capacity(text.len());
-    for character in printable(text).chars() {
-        match character {
-            // Characters without a meaning here; references would make the source hard to read.
-            ' ' | '/' | '.' | ',' | ':' | ';' | '=' | '(' | ')' | '{' | '}' | '-' | '\'' | '%' => {
-                words.push(character);
-            }
-            sign if sign.is_ascii_punctuation() => words += &format!("&#{};", u32::from(sign)),
-            character => words.push(character),
-        }
-    }
+    // Signs without a meaning here; references would make the source hard to read.
+    let words = references(&printable(text), "/.,:;=(){}-'%");
     // No address becomes a link automatically.
     words.replace("://", "&#58;//").replace("www.", "www&#46;")
 }
@@ -32,15 +23,15 @@ pub(crate) fn code(text: &str) -> String {
     let is_plain = !text.contains(['`', '|', '\\']) && text.trim() == text && !text.is_empty();
     match is_plain {
         true => format!("`{text}`"),
-        false => format!("<code>{}</code>", references(&text)),
+        false => format!("<code>{}</code>", references(&text, "")),
     }
 }
 
-/// Every sign as a reference.
-fn references(text: &str) -> String {
+/// Text in which signs are references, except for the plain ones.
+fn references(text: &str, plain: &str) -> String {
     let mut references = String::with_capacity(text.len());
     for character in text.chars() {
-        match character.is_ascii_punctuation() {
+        match character.is_ascii_punctuation() && !plain.contains(character) {
             true => references += &format!("&#{};", u32::from(character)),
             false => references.push(character),
         }

@@ -166,9 +166,8 @@ impl Package {
             entries.filter_map(|entry| name(&entry.path())).collect::<Vec<_>>()
         };
         let locked = names(&self.folder, &|path| {
-            let name =
-                path.file_name()?.to_str()?.strip_prefix("policy.")?.strip_suffix(".lock")?;
-            Some(name.to_owned())
+            let app = app_of(path.file_name()?.to_str()?)?;
+            (!app.is_empty()).then(|| app.to_owned())
         });
         let tested = names(&self.results_folder(), &|path| {
             let name = path.file_name()?.to_str()?;
@@ -188,6 +187,15 @@ impl Package {
     /// Whether there is a policy of any of its apps.
     fn has_policy(&self) -> bool {
         self.is_described() || !self.apps().is_empty()
+    }
+}
+
+/// The name of the app in the name of a lock file, which is empty for `policy.lock`; `None` for other
+/// files.
+pub(crate) fn app_of(file: &str) -> Option<&str> {
+    match file.strip_prefix("policy.")? {
+        "lock" => Some(""),
+        rest => rest.strip_suffix(".lock").filter(|app| !app.is_empty()),
     }
 }
 

@@ -17,6 +17,15 @@ fn write_files(name: &str, files: &[(String, String)]) -> PathBuf {
     folder(name, &files)
 }
 
+/// The folders `old` and `new` with two versions of a fleet.
+fn write_versions(name: &str, old: &[(String, String)], new: &[(String, String)]) -> PathBuf {
+    let files = [("old", old), ("new", new)].map(|(folder, files)| {
+        let files = files.iter().map(|(path, text)| (format!("{folder}/{path}"), text.clone()));
+        files.collect::<Vec<_>>()
+    });
+    write_files(name, &files.concat())
+}
+
 /// Three services and one without a policy of its own.
 pub(crate) fn few(name: &str) -> PathBuf {
     let mut files = fleet(3, 4, 0);
@@ -190,12 +199,7 @@ fn two_versions_of_a_fleet_are_compared_by_service() {
     let mut old = fleet(3, 4, 0);
     let mut new = fleet(3, 4, 0);
     old.push(("gone/policy.lock".to_owned(), Lock::new(fixtures::hello()).to_json()));
-    let folder = |name: &str, new: &[(String, String)]| {
-        let old = old.iter().map(|(path, text)| (format!("old/{path}"), text.clone()));
-        let new = new.iter().map(|(path, text)| (format!("new/{path}"), text.clone()));
-        write_files(name, &old.chain(new).collect::<Vec<_>>())
-    };
-    let removed = folder("fleet-removed", &new);
+    let removed = write_versions("fleet-removed", &old, &new);
     assert_eq!(run_at(&removed, "diff old new").code, 1);
     assert_eq!(run_at(&removed, "diff old new --no-new-access").code, 0);
     assert_eq!(run_at(&removed, "diff old old").code, 0);
@@ -204,11 +208,11 @@ fn two_versions_of_a_fleet_are_compared_by_service() {
     manifest.routes[2].csrf = Csrf::Exempt("a test".to_owned());
     manifest.routes[0].limits.body = Some(1 << 30);
     new[1].1 = Lock::new(manifest).to_json();
-    let changed = folder("fleet-changed", &new);
+    let changed = write_versions("fleet-changed", &old, &new);
     assert_eq!(run_at(&changed, "diff old new --no-new-access").code, 1);
 
     new.push(("added/policy.lock".to_owned(), Lock::new(fixtures::hello()).to_json()));
-    let both = folder("fleet-both", &new);
+    let both = write_versions("fleet-both", &old, &new);
     for format in ["text", "markdown"] {
         let ran = run_at(&both, &format!("diff old new --format {format}"));
         assert_eq!((ran.code, &*ran.err), (1, ""), "{}", ran.out);
@@ -221,7 +225,8 @@ fn two_versions_of_a_fleet_are_compared_by_service() {
     assert_eq!(value["services"][0]["comparison"]["verdict"], "same_access");
 
     // A new service is new access, which no line accepts.
-    let added = folder("fleet-added", &[fleet(3, 4, 0), vec![new.pop().unwrap()]].concat());
+    let added = [fleet(3, 4, 0), vec![new.pop().unwrap()]].concat();
+    let added = write_versions("fleet-added", &old, &added);
     let ran = run_at(&added, "diff old new --no-new-access --accepted");
     assert_eq!(ran.code, 1);
     assert!(ran.err.contains("`added`, which is new"), "{}", ran.err);
@@ -237,11 +242,7 @@ fn a_service_accepts_nothing_in_advance() {
     let accepted = gate::signed(&lock.manifest, &open).accepted;
     assert!(!accepted.is_empty());
     new[1].1 = Lock { accepted, ..lock }.to_json();
-    let [old, new] = [("old", old), ("new", new)].map(|(folder, files)| {
-        let files = files.into_iter().map(|(path, text)| (format!("{folder}/{path}"), text));
-        files.collect::<Vec<_>>()
-    });
-    let folder = write_files("fleet-early", &[old, new].concat());
+    let folder = write_versions("fleet-early", &old, &new);
     assert_eq!(run_at(&folder, "diff old new --no-new-access").code, 0);
     let ran = run_at(&folder, "diff old new --no-new-access --accepted");
     assert_eq!(ran.code, 1, "{}", ran.err);
@@ -280,13 +281,8 @@ fn a_large_fleet_is_read_in_time() {
     let size = std::env::var("POLICY_FLEET").unwrap_or_else(|_| "20x50".to_owned());
     let (services, routes) = size.split_once('x').unwrap();
     let (services, routes) = (services.parse().unwrap(), routes.parse().unwrap());
-    let old = fleet(services, routes, 0)
-        .into_iter()
-        .map(|(path, text)| ("old/".to_owned() + &path, text));
-    let new = fleet(services, routes, 1)
-        .into_iter()
-        .map(|(path, text)| ("new/".to_owned() + &path, text));
-    let folder = write_files("fleet-large", &old.chain(new).collect::<Vec<_>>());
+    let [old, new] = [0, 1].map(|version| fleet(services, routes, version));
+    let folder = write_versions("fleet-large", &old, &new);
     for line in [
         "show new",
         "show new --format markdown",

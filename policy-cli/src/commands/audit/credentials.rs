@@ -11,7 +11,7 @@ use crate::{failure::Failure, input::read_text};
 /// The headers with the credentials of the user of the command.
 #[derive(Default)]
 pub(super) struct Credentials {
-    session: Option<HeaderValue>,
+    pub(super) session: Option<HeaderValue>,
     token: Option<HeaderValue>,
 }
 
@@ -38,11 +38,6 @@ impl Credentials {
             credentials.token = Some(value_of(&format!("Bearer {token}"), source)?);
         }
         Ok(credentials)
-    }
-
-    /// Uses the session of a login.
-    pub(super) fn set_session(&mut self, cookie: HeaderValue) {
-        self.session = Some(cookie);
     }
 
     pub(super) fn has(&self, credential: Credential) -> bool {

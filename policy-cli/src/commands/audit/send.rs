@@ -91,7 +91,7 @@ impl Sender {
 
     /// Uses the session of a login from now on.
     pub(super) fn use_session(&mut self, cookie: HeaderValue) {
-        self.credentials.set_session(cookie);
+        self.credentials.session = Some(cookie);
     }
 
     /// Sends a probe. With `fresh`, it has a target that no earlier request had.
