@@ -203,15 +203,9 @@ fn is_let_through(
 
 /// The preflight that a browser sends before a request of a page of another origin (Fetch, 4.9).
 fn preflight_of(request: &Request<()>, own: Option<&str>) -> Option<Request<()>> {
-    let origin = request.headers().get(header::ORIGIN)?;
-    let own = own.map_or_else(|| development_origin(request), |own| Some(own.to_owned()))?;
-    let is_own = origin.as_bytes() == own.as_bytes();
+    let origin = foreign_origin(request, own)?;
     let is_upgrade = request.headers().contains_key(header::UPGRADE);
-    if is_own
-        || is_upgrade
-        || is_forbidden(request.method())
-        || *request.method() == Method::OPTIONS
-    {
+    if is_upgrade || is_forbidden(request.method()) || *request.method() == Method::OPTIONS {
         return None;
     }
     let simple = matches!(*request.method(), Method::GET | Method::HEAD | Method::POST);
@@ -331,6 +325,13 @@ fn development_origin(request: &Request<()>) -> Option<String> {
     Some(format!("http://{host}"))
 }
 
+/// The origin of the page that sends a request, unless it is the app's own.
+fn foreign_origin<'r>(request: &'r Request<()>, own: Option<&str>) -> Option<&'r HeaderValue> {
+    let origin = request.headers().get(header::ORIGIN)?;
+    let own = own.map_or_else(|| development_origin(request), |own| Some(own.to_owned()))?;
+    (origin.as_bytes() != own.as_bytes()).then_some(origin)
+}
+
 /// The view of a page of another origin.
 fn seen_by_page(
     request: &Request<()>,
@@ -338,11 +339,7 @@ fn seen_by_page(
     decision: &Decision,
     unsent: Option<Unsent>,
 ) -> Option<&'static str> {
-    let origin = request.headers().get(header::ORIGIN)?;
-    let own = own.map_or_else(|| development_origin(request), |own| Some(own.to_owned()))?;
-    if origin.as_bytes() == own.as_bytes() {
-        return None;
-    }
+    let origin = foreign_origin(request, own)?;
     if is_websocket(request) {
         return Some(match decision.outcome {
             Outcome::Reached => "the WebSocket opens, if the service of the route accepts it",

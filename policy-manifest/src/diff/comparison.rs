@@ -44,15 +44,8 @@ struct Preflights {
 
 impl<'a> Comparison<'a> {
     pub(super) fn new(sides: (&'a Side, &'a Side)) -> Self {
-        let mut known: HashMap<String, usize> = HashMap::new();
-        let mut numbers = |side: &Side| {
-            let routes = side.manifest.routes.iter();
-            let numbers = routes.map(|route| {
-                let next = known.len();
-                *known.entry(policy_text(route)).or_insert(next)
-            });
-            numbers.collect::<Vec<_>>()
-        };
+        let mut known = HashMap::new();
+        let mut numbers = |side: &Side| policy_numbers(&side.manifest.routes, &mut known);
         let policies = (numbers(sides.0), numbers(sides.1));
         let is_same_app = sides.0.is_same_app(sides.1);
         Self {
@@ -223,8 +216,20 @@ fn shared(sketches: Vec<Sketch>) -> Rc<Vec<Rc<Sketch>>> {
     Rc::new(sketches.into_iter().map(Rc::new).collect())
 }
 
+/// The number of the policy of each route, equal for equal policies. Those that are known keep theirs.
+pub(crate) fn policy_numbers(
+    routes: &[ManifestRoute],
+    known: &mut HashMap<String, usize>,
+) -> Vec<usize> {
+    let numbers = routes.iter().map(|route| {
+        let next = known.len();
+        *known.entry(policy_text(route)).or_insert(next)
+    });
+    numbers.collect()
+}
+
 /// The parts of a policy that decide about requests.
-pub(crate) fn policy_text(route: &ManifestRoute) -> String {
+fn policy_text(route: &ManifestRoute) -> String {
     let bare = ManifestRoute {
         path: String::new(),
         methods: Vec::new(),

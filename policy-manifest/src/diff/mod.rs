@@ -23,7 +23,7 @@ pub(crate) mod side;
 use http::{Request, header};
 
 pub use access::{Gains, PageRead};
-pub(crate) use comparison::policy_text;
+pub(crate) use comparison::policy_numbers;
 pub use error::DiffError;
 pub use finding::{Axis, Case, DiffFinding, PathMethods, Witness};
 pub(crate) use places::class_of;

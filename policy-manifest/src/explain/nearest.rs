@@ -148,16 +148,12 @@ impl Nearest {
     fn log_in(&mut self, manifest: &Manifest, route: &ManifestRoute) -> Option<String> {
         let requirement = route.auth.requirement()?;
         let has_bearer = self.request.headers().contains_key(header::AUTHORIZATION);
-        let app_issuer = manifest.app.tokens.as_ref().is_some_and(|facts| facts.issuer.is_some());
+        let tokens = manifest.app.tokens.as_ref();
+        let app_issuer = tokens.is_some_and(|facts| facts.issuer.is_some());
         let named = requirement.issuers.iter().find(|name| *name != policy_core::auth::OWN_ISSUER);
         let issuer = match requirement.issuers.is_empty() {
             true if app_issuer => None,
-            true => manifest
-                .app
-                .tokens
-                .as_ref()
-                .and_then(|facts| facts.accepts.first())
-                .map(|facts| &facts.issuer),
+            true => tokens.and_then(|facts| facts.accepts.first()).map(|facts| &facts.issuer),
             false => named,
         };
         let good = |issuer: Option<String>| {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use policy_core::Lint;
 
 use super::{
-    Authority, Effect, Finding, Gain, Gainer, Manifest, effect, quoted,
+    Authority, Effect, Finding, Gain, Gainer, Manifest, by_anybody, effect, quoted,
     words::{is_query, says_reading, segments},
 };
 use crate::ExamplePaths;
@@ -43,9 +43,8 @@ fn rights_of_optional(route: &ManifestRoute) -> Option<Finding> {
     if rights.is_empty() {
         return None;
     }
-    let gain = Gain { who: Gainer::Anybody, what: effect(route), authority: Authority::Nobody };
-    let finding = Finding::for_route(Lint::RightsOfOptional, route, "auth").gain(gain);
-    Some(finding.about(rights.join(", ")))
+    let finding = Finding::for_route(Lint::RightsOfOptional, route, "auth");
+    Some(finding.gain(by_anybody(effect(route))).about(rights.join(", ")))
 }
 
 /// The effect of POST on a path, such as a login, may differ from that of the others.
@@ -64,8 +63,8 @@ fn change_without_credential(
         return None;
     }
     let witness = paths.request(changes.first()?, route)?;
-    let gain = Gain { who: Gainer::Anybody, what: Effect::Write, authority: Authority::Nobody };
-    let finding = Finding::for_route(Lint::ChangeWithoutCredential, route, "auth").gain(gain);
+    let finding = Finding::for_route(Lint::ChangeWithoutCredential, route, "auth");
+    let finding = finding.gain(by_anybody(Effect::Write));
     Some(finding.about(quoted(changes)).witness(Some(witness)))
 }
 
@@ -201,8 +200,8 @@ fn open_tunnel(route: &ManifestRoute) -> Option<Finding> {
     if route.kind != RouteKind::Tunnel || route.auth != Auth::Public {
         return None;
     }
-    let gain = Gain { who: Gainer::Anybody, what: Effect::Write, authority: Authority::Nobody };
-    let finding = Finding::for_route(Lint::OpenTunnel, route, "auth").gain(gain);
+    let finding =
+        Finding::for_route(Lint::OpenTunnel, route, "auth").gain(by_anybody(Effect::Write));
     let witness = route.targets.first().map(|target| format!("CONNECT {target}"));
     Some(finding.about(quoted(&route.targets)).witness(witness))
 }
@@ -213,8 +212,7 @@ fn forgeable_addresses(manifest: &Manifest) -> Option<Finding> {
     if networks.is_empty() {
         return None;
     }
-    let gain = Gain { who: Gainer::Anybody, what: Effect::Read, authority: Authority::Nobody };
-    let finding = Finding::for_app(Lint::AddressForgeable).gain(gain);
+    let finding = Finding::for_app(Lint::AddressForgeable).gain(by_anybody(Effect::Read));
     Some(finding.about(quoted(networks)))
 }
 

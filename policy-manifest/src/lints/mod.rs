@@ -172,6 +172,11 @@ fn has_ambient_scheme(route: &ManifestRoute) -> bool {
     scheme.is_some_and(|scheme| scheme.ambient)
 }
 
+/// What anybody gains without a credential.
+const fn by_anybody(what: Effect) -> Gain {
+    Gain { who: Gainer::Anybody, what, authority: Authority::Nobody }
+}
+
 /// Names in backticks, with commas between them.
 fn quoted<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
     let names = names.into_iter().map(|name| format!("`{}`", name.as_ref()));

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use policy_core::{Lint, cache::Audience};
 
 use super::{
-    Authority, Effect, Finding, Gain, Gainer, Manifest,
+    Authority, Effect, Finding, Gain, Gainer, Manifest, by_anybody,
     callers::is_open,
     effect, is_https, quoted,
     words::{internal, is_entrance, is_health, is_login, is_one_time_link, segments},
@@ -29,10 +29,6 @@ pub(super) fn look(manifest: &Manifest, paths: &ExamplePaths, found: &mut Vec<Fi
         let gain = by_anybody(Effect::Read);
         found.push(Finding::for_app(Lint::TraceServed).gain(gain));
     }
-}
-
-const fn by_anybody(what: Effect) -> Gain {
-    Gain { who: Gainer::Anybody, what, authority: Authority::Nobody }
 }
 
 fn login_without_rate(

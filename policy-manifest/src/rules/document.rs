@@ -1,6 +1,6 @@
 //! Reads a document of rules.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use policy_core::limits::rate_of;
 use toml::de::{DeTable, DeValue};
@@ -76,7 +76,7 @@ impl Document {
                 check_name(&fields, name)?;
                 let statement = read(&fields)?;
                 let mut rule = base(&fields, id, is_shared, statement)?;
-                rule.kinds = kinds(&fields)?;
+                rule.kinds = fields.choices("kinds", KINDS)?;
                 let own: &[&str] = if kind == "never" { &OF_NEVER } else { &OF_REQUIRE };
                 fields.finish(&[&OF_RULE, own].concat())?;
                 check_routes(&fields, &rule)?;
@@ -156,10 +156,6 @@ fn base(
     let (severity, why) = words(fields)?;
     let place = fields.place();
     Ok(PolicyRule { id, severity, why, place, is_shared, routes, kinds: None, statement })
-}
-
-fn kinds(fields: &Fields<'_, '_>) -> Result<Option<BTreeSet<RouteKind>>, RulesError> {
-    fields.choices("kinds", KINDS)
 }
 
 fn never(fields: &Fields<'_, '_>) -> StatementResult {
@@ -274,7 +270,7 @@ fn require(fields: &Fields<'_, '_>) -> StatementResult {
             require.headers.insert(name, text.to_owned());
         }
     }
-    require.cache = fields.choice("cache", Storers::ALL)?;
+    require.cache = fields.choice("cache", Storers::ALL.map(|most| (most.name(), most)))?;
     let Require { csrf, rate, headers, cache, objects } = &require;
     if !(*csrf || *objects) && rate.is_none() && headers.is_empty() && cache.is_none() {
         let help = "write what its routes need: `csrf`, `rate`, `headers`, `cache` or `objects`";

@@ -125,8 +125,7 @@ pub(super) enum Storers {
 }
 
 impl Storers {
-    pub(super) const ALL: [(&'static str, Self); 2] =
-        [("no-store", Self::Nobody), ("private", Self::Caller)];
+    pub(super) const ALL: [Self; 2] = [Self::Nobody, Self::Caller];
 
     /// The name in a document.
     pub(super) fn name(self) -> &'static str {

@@ -19,7 +19,7 @@ use crate::{
     ExamplePaths, Manifest, ManifestRoute, RouteKind, RouteRequirement,
     algebra::OriginRegion,
     diff::{
-        class_of, policy_text,
+        class_of, policy_numbers,
         probe::{self, Cookie, Credentials, Extra, HeaderOrigin, Sender, Slot},
         side::Side,
     },
@@ -77,13 +77,8 @@ struct Key {
 impl Subject {
     pub(super) fn new(manifest: &Manifest) -> Result<Self, EngineError> {
         let side = Side::new(manifest)?;
-        let mut known: HashMap<String, usize> = HashMap::new();
         let routes = &side.manifest.routes;
-        let policies = routes.iter().map(|route| {
-            let next = known.len();
-            *known.entry(policy_text(route)).or_insert(next)
-        });
-        let policies = policies.collect();
+        let policies = policy_numbers(routes, &mut HashMap::new());
         let example_paths = ExamplePaths::new(routes);
         let (answers, selections) = (HashMap::new(), HashMap::new());
         Ok(Self { side, policies, example_paths, answers, selections })

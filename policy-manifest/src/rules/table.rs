@@ -104,11 +104,8 @@ impl<'r, 't> Fields<'r, 't> {
                 Some(text) if !text.is_empty() => texts.push((text.to_owned(), at)),
                 Some(_) => return Err(self.error(at, format!("`{key}` has an empty text"), help)),
                 None => {
-                    return Err(self.error(
-                        at,
-                        format!("`{key}` has an entry that is no text"),
-                        help,
-                    ));
+                    let message = format!("`{key}` has an entry that is no text");
+                    return Err(self.error(at, message, help));
                 }
             }
         }
