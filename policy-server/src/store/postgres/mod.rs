@@ -11,10 +11,7 @@ mod url;
 mod values;
 
 use std::{
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, atomic::AtomicU64},
     time::Duration,
 };
 
@@ -86,9 +83,7 @@ struct Inner {
     new_bytes: AtomicU64,
     /// The page of the table of sessions at which the next purge begins.
     purge_from: AtomicU64,
-    opening: OnceCell<()>,
-    opened: OnceLock<OpenStore>,
-    listener: OnceLock<BackgroundTask>,
+    opened: OnceCell<OpenStore>,
     news: NewsFeed,
     cut_offs: Arc<Numbers>,
     revocations: Numbers,
@@ -98,6 +93,7 @@ struct Inner {
 struct OpenStore {
     database: Arc<Database>,
     loads: BatchLoader<Loader>,
+    _listener: BackgroundTask,
 }
 
 impl PostgresStore {
@@ -123,9 +119,7 @@ impl PostgresStore {
             new_sessions: AtomicU64::new(0),
             new_bytes: AtomicU64::new(0),
             purge_from: AtomicU64::new(0),
-            opening: OnceCell::new(),
-            opened: OnceLock::new(),
-            listener: OnceLock::new(),
+            opened: OnceCell::new(),
             news: NewsFeed::new(),
             cut_offs: Arc::default(),
             revocations: Numbers::default(),
@@ -141,15 +135,12 @@ impl PostgresStore {
             opening::prepare(&database).await?;
             let loader = Loader::new(Arc::clone(&database), Arc::clone(&self.0.cut_offs));
             let loads = BatchLoader::new(loader);
-            let OpenStore { database, .. } =
-                self.0.opened.get_or_init(|| OpenStore { database, loads });
             let news = &self.0.news;
-            let first = listener::subscribe(database, news).await.map_err(StoreError::new)?;
-            let listener = listener::spawn(Arc::clone(database), first, news.clone());
-            self.0.listener.get_or_init(|| listener);
-            Ok(())
+            let first = listener::subscribe(&database, news).await.map_err(StoreError::new)?;
+            let listener = listener::spawn(Arc::clone(&database), first, news.clone());
+            Ok(OpenStore { database, loads, _listener: listener })
         };
-        self.0.opening.get_or_try_init(|| open).await.copied()
+        self.0.opened.get_or_try_init(|| open).await.map(drop)
     }
 
     async fn rows(
@@ -179,21 +170,6 @@ impl PostgresStore {
 
     fn is_there(&self) -> bool {
         self.0.opened.get().is_some_and(|opened| opened.database.is_there())
-    }
-
-    /// Counts anonymous writes. Returns whether they reach a hundredth of the limit, and then restarts at zero.
-    fn counts_anonymous(&self, sessions: u64, bytes: u64) -> bool {
-        let reaches = |counter: &AtomicU64, new: u64, limit: u64| {
-            counter.fetch_add(new, Ordering::Relaxed).saturating_add(new) >= (limit / 100).max(1)
-        };
-        let AnonymousLimit { sessions: most, bytes: most_bytes } = self.0.anonymous;
-        let is_due = reaches(&self.0.new_sessions, sessions, most)
-            | reaches(&self.0.new_bytes, bytes, most_bytes);
-        if is_due {
-            self.0.new_sessions.store(0, Ordering::Relaxed);
-            self.0.new_bytes.store(0, Ordering::Relaxed);
-        }
-        is_due
     }
 }
 

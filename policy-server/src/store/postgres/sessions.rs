@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, atomic::Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use futures_util::FutureExt;
@@ -13,7 +16,7 @@ use policy_core::{
 use tokio_postgres::types::ToSql;
 
 use super::{
-    DEADLINE, OpenStore, PostgresStore,
+    DEADLINE, Inner, OpenStore, PostgresStore,
     connection::{Database, Failure},
     rows::{Columns, number, time},
 };
@@ -315,7 +318,7 @@ impl LoadMany for Loader {
 
 impl PostgresStore {
     async fn look_up(&self, key: SessionKey) -> Result<Stored, StoreError> {
-        let OpenStore { database, loads } = self.require_open()?;
+        let OpenStore { database, loads, .. } = self.require_open()?;
         let found = loads.load(&key, DEADLINE).map(|found| found.unwrap_or(Err(Failure::NoAnswer)));
         database.call(found).await?
     }
@@ -412,13 +415,20 @@ impl PostgresStore {
     /// Counts anonymous writes, and trims the oldest sessions after each hundredth of the limit. So each
     /// instance exceeds the limit by at most a hundredth.
     async fn count_anonymous(&self, sessions: u64, bytes: usize) {
-        let limit = self.0.anonymous;
-        if self.counts_anonymous(sessions, bytes as u64) {
+        let Inner { anonymous: limit, new_sessions, new_bytes, .. } = &*self.0;
+        let reaches = |counter: &AtomicU64, new: u64, limit: u64| {
+            counter.fetch_add(new, Ordering::Relaxed).saturating_add(new) >= (limit / 100).max(1)
+        };
+        let is_due = reaches(new_sessions, sessions, limit.sessions)
+            | reaches(new_bytes, bytes as u64, limit.bytes);
+        if is_due {
+            new_sessions.store(0, Ordering::Relaxed);
+            new_bytes.store(0, Ordering::Relaxed);
             let parameters: [&(dyn ToSql + Sync); 2] =
                 [&number(limit.sessions), &number(limit.bytes)];
             // The write is committed even if the trim fails. Then the next write trims.
             if self.row(TRIM, &parameters).await.is_err() {
-                self.0.new_sessions.fetch_max(limit.sessions.max(1), Ordering::Relaxed);
+                new_sessions.fetch_max(limit.sessions.max(1), Ordering::Relaxed);
             }
         }
     }

@@ -16,10 +16,7 @@ mod tokens;
 mod url;
 mod values;
 
-use std::{
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use redis::Value;
 use tokio::sync::OnceCell;
@@ -104,9 +101,7 @@ struct Inner {
     url: String,
     anonymous: AnonymousLimit,
     may_forget: bool,
-    opening: OnceCell<()>,
-    opened: OnceLock<OpenStore>,
-    listener: OnceLock<BackgroundTask>,
+    opened: OnceCell<OpenStore>,
     news: NewsFeed,
     cut_offs: Arc<Numbers>,
     revocations: Numbers,
@@ -116,6 +111,7 @@ struct Inner {
 struct OpenStore {
     database: Arc<Database>,
     loads: BatchLoader<Loader>,
+    _listener: BackgroundTask,
 }
 
 impl RedisStore {
@@ -145,9 +141,7 @@ impl RedisStore {
             url,
             anonymous,
             may_forget,
-            opening: OnceCell::new(),
-            opened: OnceLock::new(),
-            listener: OnceLock::new(),
+            opened: OnceCell::new(),
             news: NewsFeed::new(),
             cut_offs: Arc::default(),
             revocations: Numbers::default(),
@@ -164,13 +158,10 @@ impl RedisStore {
             let first = opening::prepare(&database).await?;
             let loader = Loader::new(Arc::clone(&database), Arc::clone(&self.0.cut_offs));
             let loads = BatchLoader::new(loader);
-            let OpenStore { database, .. } =
-                self.0.opened.get_or_init(|| OpenStore { database, loads });
-            let listener = listener::spawn(Arc::clone(database), first, self.0.news.clone());
-            self.0.listener.get_or_init(|| listener);
-            Ok(())
+            let listener = listener::spawn(Arc::clone(&database), first, self.0.news.clone());
+            Ok(OpenStore { database, loads, _listener: listener })
         };
-        self.0.opening.get_or_try_init(|| open).await.copied()
+        self.0.opened.get_or_try_init(|| open).await.map(drop)
     }
 
     async fn call(&self, call: Call) -> Result<Value, StoreError> {

@@ -200,7 +200,7 @@ impl LoadMany for Loader {
 
 impl RedisStore {
     async fn look_up(&self, key: SessionKey) -> Result<Stored, StoreError> {
-        let OpenStore { database, loads } = self.require_open()?;
+        let OpenStore { database, loads, .. } = self.require_open()?;
         let found = loads.load(&key, DEADLINE).map(|found| found.unwrap_or(Err(Failure::NoAnswer)));
         database.guard(found).await?
     }
