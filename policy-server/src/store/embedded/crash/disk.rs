@@ -1,7 +1,7 @@
 //! A disk in memory that crashes, or fails for a while, and the store on it.
 
 use std::{
-    io,
+    io, mem,
     sync::{Arc, Mutex, OnceLock},
 };
 
@@ -71,6 +71,8 @@ struct State {
     unsynced: Vec<Write>,
     steps: usize,
     crash_at: usize,
+    /// How often it was read, and how many bytes.
+    reads: (u64, u64),
 }
 
 impl State {
@@ -102,7 +104,7 @@ impl State {
     }
 }
 
-/// A disk in memory that crashes, or is full for a while.
+/// A disk in memory that crashes, or is full for a while, and counts what is read of it.
 #[derive(Clone, Debug)]
 pub(in crate::store::embedded) struct Disk(Arc<Mutex<State>>);
 
@@ -114,6 +116,11 @@ impl Disk {
 
     pub(super) fn steps(&self) -> usize {
         self.0.lock().unwrap().steps
+    }
+
+    /// How often it was read since the last call, and how many bytes.
+    pub(in crate::store::embedded) fn take_reads(&self) -> (u64, u64) {
+        mem::take(&mut self.0.lock().unwrap().reads)
     }
 
     /// Begins to fail after this many more writes.
@@ -154,7 +161,9 @@ impl StorageBackend for Disk {
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let state = self.0.lock().unwrap();
+        let state = &mut *self.0.lock().unwrap();
+        state.reads.0 += 1;
+        state.reads.1 += out.len() as u64;
         let at = usize::try_from(offset).unwrap();
         let bytes = state.image.get(at..at + out.len());
         out.copy_from_slice(bytes.ok_or(io::ErrorKind::UnexpectedEof)?);
@@ -181,14 +190,13 @@ pub(in crate::store::embedded) fn open(disk: Disk) -> Result<EmbeddedStore, Stri
     open_with(disk, EmbeddedStore::PAGE_CACHE)
 }
 
-/// A store in a file that is a backend of redb.
 pub(in crate::store::embedded) fn open_with(
-    backend: impl StorageBackend + Clone,
+    disk: Disk,
     page_cache: usize,
 ) -> Result<EmbeddedStore, String> {
     let opener = move |_| {
         let mut builder = Builder::new();
-        let database = builder.set_cache_size(page_cache).create_with_backend(backend.clone());
+        let database = builder.set_cache_size(page_cache).create_with_backend(disk.clone());
         let database = database.map_err(StoreError::new)?;
         file::check_format(&database).map_err(StoreError::new)?;
         Ok(database)
