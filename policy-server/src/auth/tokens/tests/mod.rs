@@ -8,13 +8,7 @@ mod refresh;
 mod requests;
 mod unanswered;
 
-use std::{
-    pin::pin,
-    sync::Arc,
-    task::{Context, Poll, Wake, Waker},
-    thread::{self, Thread},
-    time::{Duration, Instant},
-};
+use std::{pin::pin, sync::Arc, thread, time::Duration};
 
 use futures_util::FutureExt;
 use policy_core::{
@@ -24,7 +18,7 @@ use policy_core::{
     token::{NewClaims, TokenError},
 };
 use serde_json::Value;
-use tokio::sync::broadcast;
+use tokio::{runtime::Builder, sync::broadcast, time::timeout};
 
 use super::{Caller, IssuedTokens, TokenService, TokenSettings, Tokens};
 use crate::{
@@ -127,27 +121,12 @@ fn ada() -> Identity {
 /// How long [`wait`] waits: far longer than any operation takes here.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Wakes the thread that waits.
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-/// Runs a future on this thread, which sleeps until it is woken. Panics at the caller's location if
-/// the future is not done in time.
+/// Runs a future on this thread. Panics at the caller's location if the future is not done in time.
 #[track_caller]
 fn wait<T>(future: impl Future<Output = T>) -> T {
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let (mut future, end) = (pin!(future), Instant::now() + PATIENCE);
-    loop {
-        if let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            return result;
-        }
-        let left = end.saturating_duration_since(Instant::now());
-        assert!(!left.is_zero(), "a call of the token service was not done within {PATIENCE:?}");
-        thread::park_timeout(left);
+    let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+    match runtime.block_on(async { timeout(PATIENCE, future).await }) {
+        Ok(result) => result,
+        Err(_late) => panic!("a call of the token service was not done within {PATIENCE:?}"),
     }
 }
