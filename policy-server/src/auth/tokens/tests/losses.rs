@@ -10,7 +10,7 @@ use policy_core::session::Handle;
 use super::*;
 use crate::store::{
     CreateFamily, ERA, Family, Refresh, RefreshOutcome, Revocation, RevocationBatch, Revoked,
-    StoreError, StoreFuture, Ticket, TokenHash,
+    StoreFuture, Ticket, TokenHash, passing::pass_on,
 };
 
 /// A store that loses all revocations, and then records what is ended and revoked.
@@ -29,12 +29,13 @@ struct State {
 }
 
 impl TokenStore for LosingStore {
-    fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
-        TokenStore::secret(&self.store, fresh)
-    }
-
-    fn create_family(&self, request: CreateFamily) -> StoreFuture<'_, bool> {
-        self.store.create_family(request)
+    pass_on! { (to store)
+        fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]>;
+        fn create_family(&self, request: CreateFamily) -> StoreFuture<'_, bool>;
+        fn end_family(&self, token: TokenHash, until: Timestamp) -> StoreFuture<'_, Option<Family>>;
+        fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> StoreFuture<'_, ()>;
+        fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> StoreFuture<'_, Option<Ticket>>;
+        fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize>;
     }
 
     /// It responds after other tasks have run.
@@ -44,10 +45,6 @@ impl TokenStore for LosingStore {
             tokio::task::yield_now().await;
             outcome
         })
-    }
-
-    fn end_family(&self, token: TokenHash, until: Timestamp) -> StoreFuture<'_, Option<Family>> {
-        self.store.end_family(token, until)
     }
 
     fn end_family_by_id(&self, id: [u8; 16]) -> StoreFuture<'_, ()> {
@@ -69,18 +66,6 @@ impl TokenStore for LosingStore {
             return self.store.revocations(since);
         }
         StoreFuture::ready(Ok(RevocationBatch::new(Vec::new(), ERA)))
-    }
-
-    fn put_ticket(&self, _hash: TokenHash, _ticket: Ticket) -> StoreFuture<'_, ()> {
-        StoreFuture::ready(Err(StoreError::new("no test issues a ticket")))
-    }
-
-    fn take_ticket(&self, _hash: TokenHash, _now: Timestamp) -> StoreFuture<'_, Option<Ticket>> {
-        StoreFuture::ready(Ok(None))
-    }
-
-    fn purge(&self, _now: Timestamp, _limit: usize) -> StoreFuture<'_, usize> {
-        StoreFuture::ready(Ok(0))
     }
 }
 
