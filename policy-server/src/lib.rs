@@ -234,8 +234,7 @@ pub use axum_core::{
 pub use base::{
     body::MessageBody,
     clock::{Clock, Random, RandomError},
-    error::{Error, StartProblem},
-    exit::Report,
+    error::{Error, Report, StartProblem},
     problem::{Invalid, OrInternal, OrNotFound, Problem, Problems},
 };
 pub use client::trusted_proxies::TrustedProxies;

@@ -7,7 +7,6 @@ pub(crate) mod connect;
 pub(crate) mod error;
 pub(crate) mod escape;
 pub(crate) mod event;
-pub(crate) mod exit;
 pub(crate) mod kept_timer;
 pub(crate) mod log;
 pub(crate) mod observed_io;
