@@ -9,7 +9,7 @@
 use std::{
     collections::BTreeMap,
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use policy_core::session::{Handle, Identity, SessionKey};
@@ -19,6 +19,7 @@ use crate::{
         session::SessionService,
         tokens::{TokenService, scoped},
     },
+    base::locks::lock,
     store::{StoreError, TokenHash},
 };
 
@@ -253,10 +254,6 @@ impl StoreCutOffs {
             _ => self.all = number.max(self.all),
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for CutOffs {

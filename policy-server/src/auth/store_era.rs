@@ -3,7 +3,7 @@
 use std::{
     collections::VecDeque,
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Mutex,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -15,7 +15,7 @@ use policy_core::{
 };
 
 use crate::{
-    base::event::log,
+    base::{event::log, locks::lock},
     store::{StoreError, era},
 };
 
@@ -123,7 +123,7 @@ pub(crate) struct RecentEndings(Mutex<VecDeque<(Timestamp, EndedSessions)>>);
 
 impl RecentEndings {
     pub(crate) fn remember(&self, ended: EndedSessions, now: Timestamp) {
-        let mut all = self.lock();
+        let mut all = lock(&self.0);
         while all.len() >= REMEMBERED
             || all.front().is_some_and(|(then, _)| now.since(*then) > REMEMBERED_FOR)
         {
@@ -134,7 +134,7 @@ impl RecentEndings {
 
     /// Whether this one session of the user was ended.
     pub(crate) fn has_ended(&self, user: &str, handle: Handle) -> bool {
-        self.lock().iter().any(|(_, ended)| match ended {
+        lock(&self.0).iter().any(|(_, ended)| match ended {
             EndedSessions::One { user: owner, handle: session } => {
                 *session == handle && **owner == *user
             }
@@ -144,11 +144,7 @@ impl RecentEndings {
 
     /// The ended sessions, in order.
     pub(crate) fn all(&self) -> Vec<EndedSessions> {
-        self.lock().iter().map(|(_, ended)| ended.clone()).collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(Timestamp, EndedSessions)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).iter().map(|(_, ended)| ended.clone()).collect()
     }
 }
 

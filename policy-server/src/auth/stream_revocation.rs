@@ -4,7 +4,7 @@ use std::{
     fmt,
     hash::{BuildHasher, RandomState},
     pin::{Pin, pin},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     task::{Context, Poll},
     time::Duration,
 };
@@ -31,6 +31,7 @@ use crate::{
     },
     base::{
         body::{BodyObserver, ObservedBody, PolledFrame},
+        locks::lock,
         stream_end::StreamEnd,
     },
     store::Ticket,
@@ -411,7 +412,7 @@ impl RevocationSignal {
 
     /// Takes the signal out: an extension must be `Clone`, and a future is not.
     pub(crate) fn take(&self) -> Option<EndFuture> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        lock(&self.0).take()
     }
 }
 

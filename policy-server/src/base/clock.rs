@@ -3,7 +3,7 @@
 use std::{
     fmt,
     sync::{
-        Arc, LazyLock, Mutex, PoisonError,
+        Arc, LazyLock, Mutex,
         atomic::{AtomicI64, AtomicU64, Ordering},
     },
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
@@ -12,7 +12,7 @@ use std::{
 use policy_core::time::Timestamp;
 use tokio::sync::watch;
 
-use crate::base::timers;
+use crate::base::{locks::lock, timers};
 
 /// The clock of an app: the system's, or one that a test advances.
 ///
@@ -223,7 +223,7 @@ impl Random {
     pub fn draw<const N: usize>(&self) -> Result<[u8; N], RandomError> {
         let mut bytes = [0; N];
         match &self.0 {
-            Some(fill) => fill.lock().unwrap_or_else(PoisonError::into_inner)(&mut bytes),
+            Some(fill) => lock(fill)(&mut bytes),
             None => getrandom::fill(&mut bytes).map_err(|error| RandomError(error.to_string()))?,
         }
         Ok(bytes)

@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Cow,
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
     time::{Duration, Instant},
 };
 
@@ -13,6 +13,7 @@ use tracing::{Level, Span, level_filters::LevelFilter};
 
 use super::{
     event::{conventions, json_lines::JsonLines},
+    locks::lock,
     problem,
 };
 
@@ -161,7 +162,7 @@ impl LineLimit {
 
     /// The number of lines omitted since the last one; `None` if this line is omitted too.
     pub(crate) fn admit(&self, now: Instant) -> Option<u64> {
-        let mut window = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut window = lock(&self.0);
         let is_over = |began| now.duration_since(began) >= Duration::from_secs(1);
         if window.began.is_none_or(is_over) {
             window.began = Some(now);

@@ -8,6 +8,7 @@ pub(crate) mod error;
 pub(crate) mod escape;
 pub(crate) mod event;
 pub(crate) mod kept_timer;
+pub(crate) mod locks;
 pub(crate) mod log;
 pub(crate) mod observed_io;
 pub(crate) mod problem;

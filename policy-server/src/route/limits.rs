@@ -3,7 +3,7 @@
 use std::{
     net::IpAddr,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicU32, Ordering},
     },
     time::Duration,
@@ -22,6 +22,7 @@ use crate::{
     base::{
         body::{BodyObserver, ObservedBody, PolledBody},
         clock::Clock,
+        locks::lock,
     },
     handler::object::MissRate,
 };
@@ -192,7 +193,7 @@ impl Permit {
     /// Hands the permit to the tunnel that the response opens, which holds it until it ends.
     pub(crate) fn keep_upgraded(self, response: Response) -> Response {
         if let Some(held) = response.extensions().get::<UpgradePermits>() {
-            held.0.lock().unwrap_or_else(PoisonError::into_inner).push(self);
+            lock(&held.0).push(self);
         }
         response
     }

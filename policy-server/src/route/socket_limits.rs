@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     net::IpAddr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -13,7 +13,7 @@ use policy_core::{
 };
 
 use super::limits::{Concurrency, Permit, key_of};
-use crate::auth::principal::Principal;
+use crate::{auth::principal::Principal, base::locks::lock};
 
 /// The limits of the WebSockets of a route.
 #[derive(Clone, Debug)]
@@ -84,12 +84,8 @@ impl CallerSockets {
         Arc::new(Self { most, open: Mutex::default() })
     }
 
-    fn open(&self) -> MutexGuard<'_, HashMap<Box<[u8]>, u32>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn enter(self: &Arc<Self>, caller: Box<[u8]>) -> Option<CallerPermit> {
-        let mut open = self.open();
+        let mut open = lock(&self.open);
         let count = open.get(&caller).copied().unwrap_or_default();
         if count >= self.most {
             return None;
@@ -108,7 +104,7 @@ struct CallerPermit {
 
 impl Drop for CallerPermit {
     fn drop(&mut self) {
-        let mut open = self.sockets.open();
+        let mut open = lock(&self.sockets.open);
         if let Some(count) = open.get_mut(&self.caller) {
             *count -= 1;
             if *count == 0 {
@@ -137,9 +133,9 @@ mod tests {
         let _three = enter(None, "192.0.2.1").unwrap();
         assert_eq!(enter(None, "192.0.2.1").unwrap_err(), Refusal::SocketsExceeded);
         drop(one);
-        assert_eq!(limits.per_caller.open().len(), 2);
+        assert_eq!(lock(&limits.per_caller.open).len(), 2);
         drop(enter(Some(&ada), "192.0.2.1").unwrap());
         drop((_two, _three));
-        assert!(limits.per_caller.open().is_empty());
+        assert!(lock(&limits.per_caller.open).is_empty());
     }
 }

@@ -4,7 +4,7 @@
 use std::{
     mem,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, Ordering::Relaxed},
     },
 };
@@ -13,6 +13,7 @@ use super::unsent::{Unsent, UnsentBudget};
 use crate::base::{
     event::count::{Count, count},
     kept_timer::KeptTimer,
+    locks::lock,
 };
 
 /// A connection with this many more cancelled than completed requests is closed. The number of
@@ -68,7 +69,7 @@ impl Activity {
 
     /// Exchanges the timer that is kept for another one.
     pub(super) fn swap_timer(&self, timer: &mut KeptTimer) {
-        mem::swap(timer, &mut self.timer.lock().unwrap_or_else(PoisonError::into_inner));
+        mem::swap(timer, &mut lock(&self.timer));
     }
 
     /// The responses that the client has not read yet.

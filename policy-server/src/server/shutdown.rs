@@ -3,7 +3,7 @@
 use std::{
     io,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicU8, Ordering},
     },
     time::Duration,
@@ -14,7 +14,7 @@ use tokio::{
     time::sleep,
 };
 
-use crate::base::{task, timers};
+use crate::base::{locks::lock, task, timers};
 
 /// How long a connection that has received nothing stays open when the server stops: its client
 /// may have sent a request that has not arrived.
@@ -100,7 +100,7 @@ pub(super) enum Signal {
 /// starts to wait after the signal sees it too.
 pub(super) fn requested() -> io::Result<impl Future<Output = Signal>> {
     static REQUESTED: Mutex<Option<watch::Receiver<Option<Signal>>>> = Mutex::new(None);
-    let mut known = REQUESTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut known = lock(&REQUESTED);
     let mut requested = match &*known {
         Some(requested) => requested.clone(),
         None => known.insert(note_signals()?).clone(),

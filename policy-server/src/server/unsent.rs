@@ -8,7 +8,7 @@ use std::{
     collections::HashMap,
     mem,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Mutex, Weak,
         atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
     task::{Context, Poll},
@@ -24,7 +24,10 @@ use tokio::{sync::Notify, time::Instant};
 
 use crate::{
     app::settings::ServerSettings,
-    base::body::{BodyObserver, ObservedBody, PolledBody, PolledFrame},
+    base::{
+        body::{BodyObserver, ObservedBody, PolledBody, PolledFrame},
+        locks::lock,
+    },
 };
 
 /// Frames up to this size are not counted: the buffers of each protocol bound their sum.
@@ -52,15 +55,11 @@ impl UnsentBudget {
         }
     }
 
-    fn holding(&self) -> MutexGuard<'_, Holding> {
-        self.holding.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Closes connections until the others are within the budget: first those that exceed their own
     /// budget, then those whose clients have not read a whole frame for the longest time. A single
     /// response is kept, however large it is.
     fn make_room(&self) {
-        let holding = self.holding();
+        let holding = lock(&self.holding);
         let mut open: Vec<_> = holding.values().filter_map(Weak::upgrade).collect();
         drop(holding);
         open.retain(|connection| !connection.is_closed());
@@ -161,11 +160,11 @@ impl Unsent {
     }
 
     fn since(&self) -> Option<Instant> {
-        *self.since.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.since)
     }
 
     fn note_progress(&self) {
-        *self.since.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        *lock(&self.since) = Some(Instant::now());
     }
 
     /// Counts the large frames of a body. One that states a large size is polled at once, even while
@@ -187,7 +186,7 @@ impl Unsent {
         if self.held.fetch_add(len, Relaxed) == 0 {
             self.note_progress();
             let address = Arc::as_ptr(self) as usize;
-            self.budget.holding().insert(address, Arc::downgrade(self));
+            lock(&self.budget.holding).insert(address, Arc::downgrade(self));
         }
         let in_all = self.budget.held.fetch_add(len, Relaxed) + len;
         let counted = CountedFrame { bytes: mem::take(frame), unsent: Arc::clone(self) };
@@ -247,7 +246,7 @@ impl Drop for CountedFrame {
             unsent.note_progress();
             return unsent.admit_next();
         }
-        let mut holding = unsent.budget.holding();
+        let mut holding = lock(&unsent.budget.holding);
         // Another task may have added a frame since.
         if !unsent.is_waiting() {
             holding.remove(&(Arc::as_ptr(unsent) as usize));
@@ -302,7 +301,7 @@ mod tests {
         assert!(unsent.is_full());
         drop(last);
         assert!(!unsent.is_waiting());
-        assert!(unsent.budget.holding().is_empty());
+        assert!(lock(&unsent.budget.holding).is_empty());
         assert_eq!(unsent.budget.held.load(Relaxed), 0);
     }
 

@@ -22,12 +22,15 @@ mod shared {
     use std::{
         collections::BTreeMap,
         sync::{
-            Mutex, MutexGuard, OnceLock, PoisonError,
+            Mutex, OnceLock,
             atomic::{AtomicBool, AtomicU64, Ordering},
         },
     };
 
-    use crate::{base::clock::Random, store::StoreError};
+    use crate::{
+        base::{clock::Random, locks::lock},
+        store::StoreError,
+    };
 
     /// The most marks that an instance keeps: more than numbers are assigned while a request runs.
     const KEPT: usize = 4096;
@@ -50,27 +53,23 @@ mod shared {
     impl Numbers {
         /// The highest number that this instance got from the store.
         pub(in crate::store) fn newest(&self) -> MarkedNumber {
-            let newest = self.lock().last_key_value().map(|(number, mark)| (*number, *mark));
+            let newest = lock(&self.0).last_key_value().map(|(number, mark)| (*number, *mark));
             newest
                 .map_or_else(MarkedNumber::default, |(number, mark)| MarkedNumber { number, mark })
         }
 
         /// A number, with its mark if this instance got it from the store.
         pub(in crate::store) fn with_mark(&self, number: u64) -> MarkedNumber {
-            MarkedNumber { number, mark: self.lock().get(&number).copied().flatten() }
+            MarkedNumber { number, mark: lock(&self.0).get(&number).copied().flatten() }
         }
 
         /// Records a number that the store returned.
         pub(in crate::store) fn record(&self, number: MarkedNumber) {
-            let mut marks = self.lock();
+            let mut marks = lock(&self.0);
             marks.insert(number.number, number.mark);
             if marks.len() > KEPT {
                 marks.pop_first();
             }
-        }
-
-        fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Option<i64>>> {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner)
         }
     }
 

@@ -3,7 +3,7 @@
 use std::{
     collections::VecDeque,
     fmt, mem,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
@@ -16,7 +16,10 @@ use super::{
     fetched::{Exchange, Fetched},
     network::start,
 };
-use crate::{base::clock::Clock, pipeline::explain::RouteTrace};
+use crate::{
+    base::{clock::Clock, locks::lock},
+    pipeline::explain::RouteTrace,
+};
 
 /// A browser: its cookies, its caches, and the rules of its engine.
 ///
@@ -173,7 +176,7 @@ impl Browser {
 
     fn running(&self) -> MutexGuard<'_, Running> {
         // A test that panicked while it held the lock has failed already.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -1,7 +1,7 @@
 //! A store that a test can make fail or block.
 
 use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
+    Arc, Mutex,
     atomic::{AtomicBool, Ordering},
 };
 
@@ -11,12 +11,15 @@ use policy_core::{
 };
 use tokio::sync::Semaphore;
 
-use crate::store::{
-    Cas, CreateFamily, CreateSession, CutOff, Family, LeasePermits, LimitStore, ListSessions,
-    Loaded, MemoryStore, NewsReader, Refresh, RefreshOutcome, Revocation, RevocationBatch,
-    RevokeUser, Revoked, RotateSession, SessionCreated, SessionStore, StoreError, StoreFuture,
-    Summary, TakeRate, TakenRate, Ticket, TokenHash, TokenStore, TouchSession, UpdateSession,
-    passing::pass_on,
+use crate::{
+    base::locks::lock,
+    store::{
+        Cas, CreateFamily, CreateSession, CutOff, Family, LeasePermits, LimitStore, ListSessions,
+        Loaded, MemoryStore, NewsReader, Refresh, RefreshOutcome, Revocation, RevocationBatch,
+        RevokeUser, Revoked, RotateSession, SessionCreated, SessionStore, StoreError, StoreFuture,
+        Summary, TakeRate, TakenRate, Ticket, TokenHash, TokenStore, TouchSession, UpdateSession,
+        passing::pass_on,
+    },
 };
 
 /// A store that a test can make fail or block, and that records the names of its calls.
@@ -129,7 +132,7 @@ impl<S> FaultyStore<S> {
 
     /// Blocks calls from now on, until [`step`](Self::step) or [`release`](Self::release).
     pub fn hold(&self) {
-        let mut gate = self.gate();
+        let mut gate = lock(&self.state.gate);
         if gate.is_none() {
             // No call of an earlier hold is blocked any more.
             self.state.held.forget_permits(usize::MAX);
@@ -146,30 +149,22 @@ impl<S> FaultyStore<S> {
 
     /// Lets one call proceed: a blocked one, or the next one if none is blocked.
     pub fn step(&self) {
-        if let Some(gate) = &*self.gate() {
+        if let Some(gate) = &*lock(&self.state.gate) {
             gate.add_permits(1);
         }
     }
 
     /// Lets all calls proceed, present and future ones, until the next [`hold`](Self::hold).
     pub fn release(&self) {
-        if let Some(gate) = self.gate().take() {
+        if let Some(gate) = lock(&self.state.gate).take() {
             gate.close();
         }
-    }
-
-    fn gate(&self) -> MutexGuard<'_, Option<Arc<Semaphore>>> {
-        self.state.gate.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The names of the calls since the last `take_calls`, without those of background tasks:
     /// `purge`, `revocations`, `cut_offs` and `time`.
     pub fn take_calls(&self) -> Vec<&'static str> {
-        std::mem::take(&mut self.calls())
-    }
-
-    fn calls(&self) -> MutexGuard<'_, Vec<&'static str>> {
-        self.state.calls.lock().unwrap_or_else(PoisonError::into_inner)
+        std::mem::take(&mut *lock(&self.state.calls))
     }
 
     fn call<'a, T: Unpin + Send + 'a>(
@@ -181,11 +176,11 @@ impl<S> FaultyStore<S> {
     where
         S: Sync,
     {
-        self.calls().push(name);
+        lock(&self.state.calls).push(name);
         if self.fails(kind) {
             return failed();
         }
-        let gate = self.gate().clone();
+        let gate = lock(&self.state.gate).clone();
         let loses_answer = kind == Kind::Write && self.state.loses_answers.load(Ordering::SeqCst);
         if gate.is_none() && !loses_answer {
             return call(&self.store);

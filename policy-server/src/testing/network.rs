@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     fmt,
-    sync::{Arc, LazyLock, Mutex, PoisonError},
+    sync::{Arc, LazyLock, Mutex},
     time::Duration,
 };
 
@@ -19,7 +19,7 @@ use policy_browser::{SentRequest, ServerResponse, Url};
 use super::upgrade;
 use crate::{
     auth::is_event_stream,
-    base::clock::Clock,
+    base::{clock::Clock, locks::lock},
     handler::service::{HttpService, SharedService},
     pipeline::explain::RouteTrace,
 };
@@ -109,7 +109,7 @@ impl Network {
     /// All requests that browsers have sent so far, in order, including preflights and requests to
     /// hosts without a server.
     pub fn requests(&self) -> Vec<SentRequest> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.log).clone()
     }
 
     /// Delivers a request to its server. `None` if there is no server, or if its response breaks
@@ -119,7 +119,7 @@ impl Network {
         sent: &SentRequest,
         trace: &RouteTrace,
     ) -> Option<ServerResponse> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner).push(sent.clone());
+        lock(&self.log).push(sent.clone());
         let service = self.hosts.get(&origin_of(&sent.url))?.clone();
         let request = request_of(sent)?;
         let response = if request.headers().contains_key(UPGRADE) {

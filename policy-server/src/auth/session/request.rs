@@ -3,7 +3,7 @@
 use std::{
     fmt,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     auth::{CredentialError, CutOffs, KnownCutOffs},
-    base::{clock::RandomError, slot::Slot},
+    base::{clock::RandomError, locks::lock, slot::Slot},
 };
 
 /// The session of one request, shared by the gates, the handler's arguments and the commit.
@@ -135,11 +135,11 @@ impl RequestSession {
 
     /// The work of the handler, if it has done any.
     pub(super) fn work_so_far(&self) -> Option<MutexGuard<'_, Work>> {
-        Some(self.work.get()?.lock().unwrap_or_else(PoisonError::into_inner))
+        Some(lock(self.work.get()?))
     }
 
     pub(super) fn work(&self) -> MutexGuard<'_, Work> {
-        self.work.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
+        lock(self.work.get_or_init(Mutex::default))
     }
 
     /// The user who is logged in, including a login by this request.

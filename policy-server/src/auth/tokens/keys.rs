@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
 
@@ -23,6 +23,7 @@ use crate::base::{
         count::{Count, count},
         log,
     },
+    locks::lock,
 };
 
 /// How long a new key only verifies, so that all instances of an app have it before it signs.
@@ -219,7 +220,7 @@ impl TokenKeys {
         // A file system that does not respond blocks nothing else.
         let Ok(file) = spawn_blocking(move || key_file::read(&of_path)).await else { return };
         let digest = file.as_ref().ok().map(|file| file.digest);
-        let mut last_digest = last_digest.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last_digest = lock(last_digest);
         if *last_digest == digest {
             return;
         }
@@ -255,7 +256,7 @@ impl TokenKeys {
     /// keys are then unchanged.
     pub fn replace(&self, keys: impl IntoKeys) -> Result<(), KeyError> {
         let keys = keys.into_keys()?;
-        let _changing = self.lock_retired();
+        let _changing = lock(&self.0.retired);
         self.change(keys, &[])
     }
 
@@ -279,7 +280,7 @@ impl TokenKeys {
         mut keys: Vec<Key>,
         revoked: &[Box<str>],
     ) -> Result<(), KeyFileError> {
-        let retired = self.lock_retired();
+        let retired = lock(&self.0.retired);
         keys.retain(|key| !retired.iter().any(|gone| gone.has_material_of(key)));
         let changed = self.change(keys, revoked);
         changed.map_err(|error| KeyFileError::new(path, KeyFileReason::Keys(error)))
@@ -297,7 +298,7 @@ impl TokenKeys {
     /// The only key cannot be removed: [`replace`](Self::replace) it first. A key that is no longer
     /// listed does not count, since it ends soon.
     pub fn retire(&self, id: &str) -> Result<bool, KeyError> {
-        let mut retired = self.lock_retired();
+        let mut retired = lock(&self.0.retired);
         let entries: Vec<RingKey> = self.load().keys().cloned().collect();
         let known = entries.iter().find(|entry| entry.key.id() == id);
         let Some(key) = known.map(|entry| entry.key.clone()) else { return Ok(false) };
@@ -317,10 +318,6 @@ impl TokenKeys {
     pub(super) fn set_timing(&self, clock: Clock, longest: Duration) {
         // An error means that it was set before.
         let _ = self.0.timing.set(Timing { clock, longest });
-    }
-
-    fn lock_retired(&self) -> MutexGuard<'_, Vec<Key>> {
-        self.0.retired.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Changes the ring, whose lock the caller has.

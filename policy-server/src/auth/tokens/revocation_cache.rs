@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{
-        PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        RwLock,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -17,6 +17,7 @@ use policy_core::{
 
 use crate::{
     auth::revocation_events::{RevocationBus, RevocationEvent},
+    base::locks::{read, write},
     store::{Revocation, RevocationBatch},
 };
 
@@ -57,11 +58,11 @@ impl RevocationCache {
         now: Duration,
         names: impl FnOnce() -> TokenNames<'a>,
     ) -> RevocationStatus {
-        self.read().set.status(issued, now, names)
+        read(&self.state).set.status(issued, now, names)
     }
 
     pub(super) fn issue_time(&self, user: &str, now: Timestamp) -> Timestamp {
-        self.read().set.issue_time(user, now)
+        read(&self.state).set.issue_time(user, now)
     }
 
     /// The position of the newest revocation that this process knows.
@@ -71,26 +72,26 @@ impl RevocationCache {
 
     /// Whether a user was cut off after the revocation at `known`.
     pub(super) fn is_cut_off(&self, user: &str, known: u64) -> bool {
-        self.read().set.is_cut_off(user, known)
+        read(&self.state).set.is_cut_off(user, known)
     }
 
     pub(super) fn cut_off(&self, user: &str, now: Timestamp) -> u64 {
-        self.read().set.cut_off(user, now)
+        read(&self.state).set.cut_off(user, now)
     }
 
     pub(super) fn cut_off_of_all(&self, now: Timestamp) -> u64 {
-        self.read().set.cut_off_of_all(now)
+        read(&self.state).set.cut_off_of_all(now)
     }
 
     /// The position from which to query the store.
     pub(super) fn sequence(&self) -> u64 {
-        self.read().sequence
+        read(&self.state).sequence
     }
 
     /// Applies the store's response to a query made at `asked`, a time since the fixed point of the
     /// clock.
     pub(super) fn apply(&self, batch: RevocationBatch, query_time: Duration) {
-        let mut state = self.write();
+        let mut state = write(&self.state);
         for (position, revocation) in batch.revocations {
             if let Some(ended) = state.revoke(position, revocation) {
                 self.revocation_bus.publish(ended);
@@ -119,7 +120,7 @@ impl RevocationCache {
                 Revocation::All { before } => all = *before,
             }
         }
-        let state = self.read();
+        let state = read(&self.state);
         let lost_sessions = state
             .sessions
             .iter()
@@ -163,7 +164,7 @@ impl RevocationCache {
 
     /// Drops some of the entries that no longer cover a live token. Returns whether there may be more.
     pub(super) fn forget(&self, now: Timestamp) -> bool {
-        let mut state = self.write();
+        let mut state = write(&self.state);
         let may_be_more = state.forget_sessions(now);
         state.set.expire(now, FORGOTTEN_AT_ONCE) || may_be_more
     }
@@ -175,7 +176,7 @@ impl RevocationCache {
     /// locks no user out if it is never stored. The revocation of a token needs no position.
     pub(super) fn revoke(&self, position: Option<u64>, revocation: Revocation) {
         let position = position.unwrap_or_default();
-        let ended = self.write().revoke(position, revocation);
+        let ended = write(&self.state).revoke(position, revocation);
         // After it is applied: a request that knows the position must find it here.
         self.newest.fetch_max(position, Ordering::AcqRel);
         if let Some(ended) = ended {
@@ -185,16 +186,7 @@ impl RevocationCache {
 
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
-        self.read().set.len()
-    }
-
-    #[inline]
-    fn read(&self) -> RwLockReadGuard<'_, State> {
-        self.state.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, State> {
-        self.state.write().unwrap_or_else(PoisonError::into_inner)
+        read(&self.state).set.len()
     }
 }
 

@@ -1,18 +1,13 @@
 //! Revocations that the store did not take: it failed, or the client went away meanwhile.
 
-use std::{
-    collections::BTreeMap,
-    ops::Bound,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, ops::Bound, sync::Mutex, time::Duration};
 
 use policy_core::{
     session::{Handle, SessionKey},
     time::Timestamp,
 };
 
-use crate::store::Revocation;
+use crate::{base::locks::lock, store::Revocation};
 
 /// The most revocations that are kept. Clients get an error for those above.
 const MOST: usize = 100_000;
@@ -72,7 +67,7 @@ impl UnstoredRevocations {
             }
         };
         let mut revocation = revocation.clone();
-        let mut all = self.lock();
+        let mut all = lock(&self.all);
         if let Some(entry) = all.entries.get_mut(&subject) {
             revocation.cover(&entry.revocation);
             entry.revocation = revocation;
@@ -86,7 +81,7 @@ impl UnstoredRevocations {
 
     /// The next one that no call has, with the key of its session.
     pub(super) fn next(&self) -> Option<(Revocation, Option<SessionKey>)> {
-        let mut guard = self.lock();
+        let mut guard = lock(&self.all);
         let all = &mut *guard;
         let after = all.last.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
         let (subject, entry) = all
@@ -100,7 +95,7 @@ impl UnstoredRevocations {
 
     /// The revocations that the logout of the session with this key made.
     pub(super) fn revocations_by(&self, key: SessionKey) -> Vec<Revocation> {
-        let all = self.lock();
+        let all = lock(&self.all);
         let own = all.entries.values().filter(|entry| entry.key == Some(key));
         own.map(|entry| entry.revocation.clone()).collect()
     }
@@ -108,7 +103,7 @@ impl UnstoredRevocations {
     /// Drops revocations that cover no live token. The end of a session also ends its families, which live
     /// longer than their access tokens.
     pub(super) fn forget(&self, now: Timestamp) {
-        self.lock().entries.retain(|_, Entry { revocation, .. }| {
+        lock(&self.all).entries.retain(|_, Entry { revocation, .. }| {
             let families = match revocation {
                 Revocation::Session { .. } => self.families,
                 _ => Duration::ZERO,
@@ -116,17 +111,13 @@ impl UnstoredRevocations {
             revocation.until().is_some_and(|until| now <= until.after(families))
         });
     }
-
-    fn lock(&self) -> MutexGuard<'_, All> {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Storing<'_> {
     /// The store has taken it.
     pub(super) fn finish(self) {
         if let Some((subject, until)) = &self.call {
-            let mut all = self.unstored.lock();
+            let mut all = lock(&self.unstored.all);
             // Another call may have one that has to last longer.
             let kept = all.entries.get(subject).map(|entry| &entry.revocation);
             if kept.is_some_and(|kept| kept.until() <= Some(*until)) {
@@ -139,7 +130,7 @@ impl Storing<'_> {
 impl Drop for Storing<'_> {
     fn drop(&mut self) {
         if let Some((subject, _)) = &self.call
-            && let Some(entry) = self.unstored.lock().entries.get_mut(subject)
+            && let Some(entry) = lock(&self.unstored.all).entries.get_mut(subject)
         {
             entry.calls = entry.calls.saturating_sub(1);
         }

@@ -3,7 +3,7 @@
 use std::{
     fmt::{self, Debug},
     io::{self, Write},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Instant,
 };
 
@@ -17,7 +17,7 @@ use tracing::{
 };
 
 use super::{log, sink::EventSink};
-use crate::base::{clock::Clock, log::LineLimit};
+use crate::base::{clock::Clock, locks::lock, log::LineLimit};
 
 /// Writes the events of one target, each as an object on a line: the time, then its fields.
 #[derive(Clone)]
@@ -37,10 +37,10 @@ impl JsonLines {
         let take = move |event: &Event<'_>| {
             let written = line(event).map_err(io::Error::from).and_then(|line| {
                 // One write, so that lines of several processes do not mix.
-                output.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line)
+                lock(&output).write_all(&line)
             });
             if let Err(error) = written {
-                *failures.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                *lock(&failures) = Some(error);
             }
         };
         let sink = EventSink { level: LevelFilter::INFO, target: Some(target), take };
@@ -52,7 +52,7 @@ impl JsonLines {
     pub(crate) fn write(&self, emit: impl FnOnce()) {
         let Inner { dispatch, failed, failures } = &*self.0;
         with_default(dispatch, emit);
-        let error = failed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let error = lock(failed).take();
         if let Some(error) = error
             && let Some(suppressed) = failures.admit(Instant::now())
         {

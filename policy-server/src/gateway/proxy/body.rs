@@ -4,7 +4,7 @@ use std::{
     error::Error,
     fmt,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     task::{Context, Poll},
     time::Duration,
 };
@@ -22,6 +22,7 @@ use super::{begun::Begun, connection::StreamCount};
 use crate::base::{
     body::{BodyObserver, ObservedBody, PolledFrame, is_too_long},
     event::log,
+    locks::lock,
     timers,
 };
 
@@ -46,15 +47,11 @@ impl Progress {
     }
 
     pub(super) fn state(&self) -> State {
-        *self.lock()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.0)
     }
 
     fn note(&self, polled: &PolledFrame<Body>) {
-        let mut state = self.lock();
+        let mut state = lock(&self.0);
         match polled {
             Poll::Pending if state.waits_for_client => (),
             Poll::Pending => (state.waits_for_client, state.since) = (true, Instant::now()),

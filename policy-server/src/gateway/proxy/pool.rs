@@ -6,7 +6,7 @@ use std::{
     mem,
     pin::Pin,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Mutex, Weak,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
     time::Duration,
@@ -30,7 +30,7 @@ use super::{
     connection::{Connection, StreamCount, Usage},
     connector::Connector,
 };
-use crate::base::{task::BackgroundTask, timers};
+use crate::base::{locks::lock, task::BackgroundTask, timers};
 
 /// The maximum size of a response head, and of data read ahead of a slow client over HTTP/1.1.
 const BUFFER: usize = 64 * 1024;
@@ -165,7 +165,7 @@ impl Pool {
 
     /// A connection that is open and waits for a request.
     pub(super) fn waiting(&self, now: Instant) -> Option<Lease> {
-        let mut kept = self.lock();
+        let mut kept = lock(&self.kept);
         if let Some(shared) = kept.shared.iter_mut().find(|shared| shared.has_room()) {
             shared.used = now;
             return Some(shared.lease(true));
@@ -240,7 +240,7 @@ impl Pool {
         };
         let lease = shared.lease(false);
         self.forget_closed();
-        let mut kept = self.lock();
+        let mut kept = lock(&self.kept);
         let keeps = self.keeps && kept.shared.len() < IDLE_CONNECTIONS;
         if keeps && !kept.shared.iter().any(SharedConnection::has_room) {
             kept.shared.push(shared);
@@ -270,7 +270,7 @@ impl Pool {
 
     fn put(self: &Arc<Self>, mut lease: Lease) {
         lease.is_reused = true;
-        let mut kept = self.lock();
+        let mut kept = lock(&self.kept);
         if kept.idle.len() < IDLE_CONNECTIONS {
             kept.idle.push((lease, Instant::now()));
             self.sweep(&mut kept);
@@ -287,7 +287,7 @@ impl Pool {
             loop {
                 timers::sleep(IDLE_TIME).await;
                 let Some(pool) = Weak::upgrade(&pool) else { return };
-                pool.lock().close_unused();
+                lock(&pool.kept).close_unused();
             }
         };
         kept.sweeper = Some(BackgroundTask::spawn(&Handle::current(), sweep));
@@ -295,11 +295,7 @@ impl Pool {
 
     /// Drops the shared connections that have ended.
     pub(super) fn forget_closed(&self) {
-        self.lock().shared.retain(|shared| !shared.sender.is_closed());
-    }
-
-    fn lock(&self) -> MutexGuard<'_, PooledConnections> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.kept).shared.retain(|shared| !shared.sender.is_closed());
     }
 
     /// Writes the address into a request, in the form for this connection.
@@ -462,7 +458,7 @@ mod tests {
             leases.push(pool.open().await.ok().unwrap());
         }
         assert!(leases.iter().all(|lease| !lease.is_reused));
-        assert_eq!(pool.lock().shared.len(), IDLE_CONNECTIONS);
+        assert_eq!(lock(&pool.kept).shared.len(), IDLE_CONNECTIONS);
     }
 
     #[tokio::test]

@@ -4,12 +4,14 @@ use std::{
     collections::HashMap,
     fmt,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
 };
 
 use http::Method;
+
+use crate::base::locks::lock;
 
 /// The number of responses that a candidate was compared with. A request whose client disconnected
 /// before the response is not counted.
@@ -81,7 +83,7 @@ impl Counters {
     /// Counts a difference.
     pub(super) fn differed(&self, kind: Kind) {
         self.differed.fetch_add(1, Ordering::Relaxed);
-        let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kinds = lock(&self.kinds);
         *kinds.entry(kind).or_default() += 1;
     }
 
@@ -94,7 +96,7 @@ impl Counters {
     }
 
     pub(super) fn differences(&self) -> Vec<Difference> {
-        let kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let kinds = lock(&self.kinds).clone();
         let mut all: Vec<_> = kinds
             .into_iter()
             .map(|(kind, count)| {

@@ -1,13 +1,16 @@
 //! What the process counts beside requests.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use metrics::{Counter, Gauge, Histogram, Recorder};
 use policy_core::Event;
 
 use super::names::{self, OTHER};
 use crate::{
-    base::event::count::{Count, Counts},
+    base::{
+        event::count::{Count, Counts},
+        locks::lock,
+    },
     route::limits::RateLimit,
 };
 
@@ -123,13 +126,13 @@ impl Process {
 
     /// Adds the tables of an app, for as long as it exists.
     pub(super) fn add_rates(&self, rates: &[Arc<RateLimit>]) {
-        let mut tables = self.rate_tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tables = lock(&self.rate_tables);
         tables.extend(rates.iter().map(Arc::downgrade));
     }
 
     /// Records how full the fullest table is.
     pub(super) fn record_rates(&self) {
-        let mut tables = self.rate_tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tables = lock(&self.rate_tables);
         tables.retain(|table| table.strong_count() > 0);
         let rates = tables.iter().filter_map(Weak::upgrade);
         self.rate_fill.set(rates.map(|rate| rate.utilization()).fold(0.0, f64::max));

@@ -3,12 +3,13 @@
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering::Relaxed},
+    sync::{Arc, Mutex, MutexGuard, atomic::Ordering::Relaxed},
 };
 
 use metrics::{Key, Unit, atomics::AtomicU64};
 
 use super::{exposition, instruments::Buckets};
+use crate::base::locks::lock;
 
 /// The default maximum number of series that a recorder keeps.
 const MAX_SERIES: usize = 20_000;
@@ -73,7 +74,7 @@ impl Default for Registry {
 
 impl Registry {
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     pub(super) fn set_max_series(&self, max: usize) {

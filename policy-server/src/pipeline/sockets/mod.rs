@@ -13,7 +13,7 @@ use std::{
     net::IpAddr,
     pin::Pin,
     sync::{
-        Arc, Mutex, PoisonError, Weak,
+        Arc, Mutex, Weak,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     task::{Context, Poll, Waker},
@@ -37,7 +37,7 @@ use crate::{
         revocation_events::RevocationBus,
         websocket_protocol::{self, ProtocolBearer},
     },
-    base::{stream_end::StreamEnd, task, timers},
+    base::{locks::lock, stream_end::StreamEnd, task, timers},
     handler::{
         BoxFuture,
         upgrade::{ClientClosed, OpenStream},
@@ -161,7 +161,7 @@ impl PendingSocket {
             return None;
         }
         let SocketSlot(slot) = response.extensions_mut().remove()?;
-        let pending = slot.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let pending = lock(&slot).take()?;
         if !upgrades(method, response) {
             return None;
         }
@@ -281,8 +281,7 @@ impl HandingOver {
         let is_accepted = Arc::new(AtomicBool::new(false));
         let (service_slot, accepts) = (Arc::clone(&slot), Arc::clone(&is_accepted));
         let service = service_fn(move |mut request: Request<Incoming>| {
-            *service_slot.lock().unwrap_or_else(PoisonError::into_inner) =
-                Some(hyper::upgrade::on(&mut request));
+            *lock(&service_slot) = Some(hyper::upgrade::on(&mut request));
             let accepts = Arc::clone(&accepts);
             poll_fn(move |_| {
                 if !accepts.load(Relaxed) {
@@ -298,7 +297,7 @@ impl HandingOver {
         let mut connection: Pin<Box<dyn Future<Output = ()> + Send>> =
             Box::pin(async move { drop(connection.await) });
         let _ = connection.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-        let upgrade = slot.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let upgrade = lock(&slot).take()?;
         Some((Self { connection, is_accepted }, upgrade))
     }
 }

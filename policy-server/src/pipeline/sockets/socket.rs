@@ -8,7 +8,7 @@ use std::{
     io,
     mem::MaybeUninit,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     task::{Context, Poll, Waker, ready},
     time::Duration,
 };
@@ -20,7 +20,10 @@ use hyper::{
 };
 
 use super::frames::{Frames, Incoming, PING, TooLarge, close, close_of_client};
-use crate::{base::stream_end::StreamEnd, route::socket_limits::SocketLimits};
+use crate::{
+    base::{locks::lock, stream_end::StreamEnd},
+    route::socket_limits::SocketLimits,
+};
 
 /// How much is read at once.
 const READ: usize = 8 * 1024;
@@ -90,7 +93,7 @@ impl Socket {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// The response makes this a WebSocket. Nothing has been read yet.

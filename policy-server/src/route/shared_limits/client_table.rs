@@ -3,13 +3,13 @@
 use std::{
     collections::HashMap,
     hash::{BuildHasher, RandomState},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
     time::Duration,
 };
 
 use policy_core::limits::{Rate, RateGrant, RateRefusal};
 
-use crate::store::TakenRate;
+use crate::{base::locks::lock, store::TakenRate};
 
 /// The number of parts of the map, each with its own lock.
 const SHARDS: usize = 16;
@@ -143,7 +143,7 @@ impl ClientTable {
         // The map uses the other bits.
         let shard = usize::try_from(hash >> 60).unwrap_or_default();
         let [first, ..] = &self.shards;
-        self.shards.get(shard).unwrap_or(first).lock().unwrap_or_else(PoisonError::into_inner)
+        lock(self.shards.get(shard).unwrap_or(first))
     }
 }
 

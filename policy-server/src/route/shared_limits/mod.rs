@@ -5,7 +5,7 @@ mod permits;
 mod rate;
 
 use std::{
-    sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
+    sync::{Arc, Mutex, OnceLock, Weak},
     time::Duration,
 };
 
@@ -15,7 +15,7 @@ use tokio::{runtime::Handle, select, sync::Notify};
 pub(crate) use self::{permits::SharedPermits, rate::SharedRate};
 use super::rate_limiter::RateLimiter;
 use crate::{
-    base::{clock::Clock, task::BackgroundTask},
+    base::{clock::Clock, locks::lock, task::BackgroundTask},
     store::{LimitKey, LimitStore, MemoryStore, StoreError},
 };
 
@@ -179,7 +179,7 @@ impl LimitBook {
     }
 
     fn add(&self, permits: &Arc<SharedPermits>) {
-        let mut all = self.permits.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.permits);
         all.push(Arc::downgrade(permits));
     }
 
@@ -204,7 +204,7 @@ impl LimitBook {
                 () = self.freed.notified() => self.clock.sleep(SETTLING).await,
                 () = self.clock.sleep(RENEWAL) => (),
             }
-            let all = self.permits.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let all = lock(&self.permits).clone();
             for permits in all.iter().filter_map(Weak::upgrade) {
                 permits.renew().await;
             }

@@ -1,10 +1,13 @@
 //! The open database, which is closed and opened again after an error of the disk.
 
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{RwLock, RwLockReadGuard};
 
 use redb::Database;
 
-use crate::store::StoreError;
+use crate::{
+    base::locks::{read, write},
+    store::StoreError,
+};
 
 /// How a database is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +40,7 @@ impl Current {
 
     /// The database; an error while it is not open. This waits only while the database is replaced.
     pub(super) fn in_use(&self) -> InUse<'_> {
-        InUse(self.database.read().unwrap_or_else(PoisonError::into_inner))
+        InUse(read(&self.database))
     }
 
     /// Closes the database, if it is open, and opens it. Only the writer thread does.
@@ -50,7 +53,7 @@ impl Current {
     }
 
     fn replace(&self, database: Option<Database>) -> Option<Database> {
-        let mut current = self.database.write().unwrap_or_else(PoisonError::into_inner);
+        let mut current = write(&self.database);
         std::mem::replace(&mut *current, database)
     }
 }

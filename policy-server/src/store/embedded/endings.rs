@@ -4,7 +4,7 @@
 use std::{
     collections::{HashMap, HashSet},
     sync::{
-        PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        RwLock, RwLockReadGuard,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -21,7 +21,10 @@ use super::{
     token_tables::family_of,
     writer::Tables,
 };
-use crate::store::{Family, Revocation, RevokeUser, StoreError, TokenHash};
+use crate::{
+    base::locks::{read, write},
+    store::{Family, Revocation, RevokeUser, StoreError, TokenHash},
+};
 
 /// The most endings that are kept, and bytes of their names. Above either, reads fail until the endings
 /// are written: otherwise a session could be loaded although it ended.
@@ -86,7 +89,7 @@ impl KeptEndings {
         if !self.has_endings.load(Ordering::Acquire) {
             return Ok(EndedView(None));
         }
-        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        let state = read(&self.state);
         if state.is_full || state.resolved < state.endings.len() {
             return Err(StoreError::new("what ended since the last write is not known"));
         }
@@ -95,7 +98,7 @@ impl KeptEndings {
 
     /// Keeps an ending that could not be written. It takes effect at once.
     pub(super) fn keep(&self, ending: Ending, database: Option<&Database>) {
-        let mut state = self.write();
+        let mut state = write(&self.state);
         if let Ending::Rights(rights) = &ending {
             state.forget_rights_of(&rights.subject);
         }
@@ -118,23 +121,19 @@ impl KeptEndings {
 
     /// Resolves the endings that were kept while the database could not be read.
     pub(super) fn resolve(&self, database: &Database) -> Result<(), StoreError> {
-        self.write().resolve(database).map_err(StoreError::new)
+        write(&self.state).resolve(database).map_err(StoreError::new)
     }
 
     /// All endings that are not written, in order.
     pub(super) fn endings(&self) -> Vec<Ending> {
-        self.state.read().unwrap_or_else(PoisonError::into_inner).endings.clone()
+        read(&self.state).endings.clone()
     }
 
     /// Forgets all endings: they are written.
     pub(super) fn forget(&self) {
-        let mut state = self.write();
+        let mut state = write(&self.state);
         *state = State::default();
         self.has_endings.store(false, Ordering::Release);
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, State> {
-        self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

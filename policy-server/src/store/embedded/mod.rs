@@ -25,7 +25,7 @@ mod writer;
 use std::{
     fmt,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, OnceLock, PoisonError, atomic::Ordering},
+    sync::{Arc, Mutex, OnceLock, atomic::Ordering},
     time::Instant,
 };
 
@@ -39,7 +39,10 @@ use self::{
     writer::{Core, Kind, Tables, Writer},
 };
 use super::{AnonymousLimit, StoreError, StoreFuture};
-use crate::base::event::count::{Count, count};
+use crate::base::{
+    event::count::{Count, count},
+    locks::lock,
+};
 
 /// What metrics call this store.
 const NAME: &str = "embedded";
@@ -135,7 +138,7 @@ impl EmbeddedStore {
 
     /// Opens the file, once for all clones.
     fn open_file(&self) -> Result<(), StoreError> {
-        let _one_at_a_time = self.0.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one_at_a_time = lock(&self.0.opening);
         if self.0.open.get().is_none() {
             let (path, page_cache) = (self.0.path.clone(), self.0.page_cache);
             let opener = move |opening| file::open(&path, page_cache, opening);

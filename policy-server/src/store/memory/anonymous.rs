@@ -7,8 +7,7 @@ use policy_core::{
     time::Timestamp,
 };
 
-use super::shards::lock;
-use crate::store::AnonymousLimit;
+use crate::{base::locks::lock, store::AnonymousLimit};
 
 /// The most sessions that end to make room for one, so that no call takes long.
 const MAX_OVERFLOW: usize = 256;

@@ -5,7 +5,7 @@ use std::{
     sync::Mutex,
 };
 
-use super::shards::lock;
+use crate::base::locks::lock;
 
 /// The most users that are remembered. Only a request in flight that is older than this many
 /// cut-offs can meet a user who is not.

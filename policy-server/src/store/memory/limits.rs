@@ -4,9 +4,9 @@ use std::{collections::HashMap, time::Duration};
 
 use policy_core::limits::Account;
 
-use super::{MemoryStore, shards::lock};
+use super::MemoryStore;
 use crate::{
-    base::clock::Clock,
+    base::{clock::Clock, locks::lock},
     store::{LeasePermits, LimitKey, LimitStore, StoreError, StoreFuture, TakeRate, TakenRate},
 };
 

@@ -4,10 +4,12 @@ use std::{
     collections::HashMap,
     hash::{BuildHasher, BuildHasherDefault, Hash, Hasher},
     sync::{
-        Mutex, MutexGuard, OnceLock, PoisonError,
+        Mutex, MutexGuard, OnceLock,
         atomic::{AtomicUsize, Ordering},
     },
 };
+
+use crate::base::locks::lock;
 
 /// One shard of a [`Shards`].
 pub(super) type Shard<K, V, S = BuildHasherDefault<KeyHasher>> = HashMap<K, V, S>;
@@ -129,12 +131,6 @@ impl<G> Two<G> {
             _ => &mut self.low,
         }
     }
-}
-
-/// Takes a lock, also after a panic of another thread that held it: no call leaves a row partly
-/// written.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The first bytes of a key are its hash.

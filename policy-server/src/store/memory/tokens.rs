@@ -10,11 +10,14 @@ use super::{
     Inner, MemoryStore,
     families::{Chain, FamilyRow},
     first,
-    shards::{Shard, lock},
+    shards::Shard,
 };
-use crate::store::{
-    CreateFamily, Family, News, NewsReader, Refresh, RefreshOutcome, Revocation, RevocationBatch,
-    Revoked, StoreError, StoreFuture, Ticket, TokenHash, TokenStore,
+use crate::{
+    base::locks::lock,
+    store::{
+        CreateFamily, Family, News, NewsReader, Refresh, RefreshOutcome, Revocation,
+        RevocationBatch, Revoked, StoreError, StoreFuture, Ticket, TokenHash, TokenStore,
+    },
 };
 
 /// How many revocations one step of a purge examines.

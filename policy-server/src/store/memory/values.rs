@@ -1,7 +1,10 @@
 //! Named values.
 
-use super::{MemoryStore, shards::lock};
-use crate::store::{News, NewsReader, StoreFuture, StoredValue, ValueStore};
+use super::MemoryStore;
+use crate::{
+    base::locks::lock,
+    store::{News, NewsReader, StoreFuture, StoredValue, ValueStore},
+};
 
 impl ValueStore for MemoryStore {
     fn value<'a>(&'a self, name: &'a str) -> StoreFuture<'a, Option<StoredValue>> {

@@ -9,10 +9,7 @@
 //! 3. If step 2 was refused, step 1 is undone. A crash in between leaves a session whose key is unknown, with
 //!    the handle of the one that continues, until it expires.
 
-use std::{
-    collections::HashSet,
-    sync::{Mutex, PoisonError},
-};
+use std::{collections::HashSet, sync::Mutex};
 
 use policy_core::{
     session::{Handle, Record, SessionKey},
@@ -20,7 +17,7 @@ use policy_core::{
 };
 
 use super::{Cas, CreateSession, Moving, RotateSession, SessionCreated, SessionStore, StoreError};
-use crate::store::LimitPolicy;
+use crate::{base::locks::lock, store::LimitPolicy};
 
 impl Moving {
     /// Gives a session a new key.
@@ -77,7 +74,7 @@ impl Moving {
     }
 
     fn begin_move(&self, key: SessionKey) -> Option<UnderWay<'_>> {
-        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut under_way = lock(&self.under_way);
         under_way.insert(key).then(|| UnderWay { keys: &self.under_way, key })
     }
 
@@ -126,6 +123,6 @@ struct UnderWay<'a> {
 
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
-        self.keys.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+        lock(self.keys).remove(&self.key);
     }
 }

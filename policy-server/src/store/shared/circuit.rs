@@ -4,15 +4,18 @@ use std::{
     collections::BTreeMap,
     fmt::Display,
     sync::{
-        Mutex, PoisonError,
+        Mutex,
         atomic::{AtomicU32, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
 
-use crate::base::event::{
-    count::{Count, count},
-    log,
+use crate::base::{
+    event::{
+        count::{Count, count},
+        log,
+    },
+    locks::lock,
 };
 
 /// Consecutive failures that open the circuit. A single one may be a broken connection.
@@ -87,7 +90,7 @@ impl Circuit {
         if !is_open(changes) {
             return Some(Admission { changes, begun: now });
         }
-        let mut attempts = self.lock();
+        let mut attempts = lock(&self.attempts);
         if attempts.next.is_some_and(|next| now < next) {
             return None;
         }
@@ -125,7 +128,7 @@ impl Circuit {
         if !self.is_open() {
             return false;
         }
-        let mut attempts = self.lock();
+        let mut attempts = lock(&self.attempts);
         if !self.is_open() {
             return false;
         }
@@ -138,7 +141,7 @@ impl Circuit {
     /// Records a failure. Returns whether this opened the circuit.
     fn record_failure(&self, admission: &Admission, now: Instant, random: f64) -> bool {
         let Admission { changes, .. } = *admission;
-        let mut attempts = self.lock();
+        let mut attempts = lock(&self.attempts);
         if is_open(changes) || changes != self.changes.load(Ordering::Acquire) {
             return false;
         }
@@ -154,15 +157,11 @@ impl Circuit {
 
     /// Counts whether a circuit of this kind is open, after this one has opened or closed.
     fn count_change(&self, is_open: bool) {
-        let mut all = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&OPEN);
         let open = all.entry(self.store).or_default();
         *open = if is_open { *open + 1 } else { open.saturating_sub(1) };
         // Before another circuit changes the number.
         count(Count::Circuit { store: self.store, is_open: *open > 0 });
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Attempts> {
-        self.attempts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

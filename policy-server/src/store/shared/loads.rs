@@ -2,7 +2,7 @@
 
 use std::{
     mem,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -12,8 +12,10 @@ use policy_core::{
 };
 use tokio::{select, sync::oneshot};
 
-use crate::base::timers;
-use crate::store::{Loaded, StoreError};
+use crate::{
+    base::{locks::lock, timers},
+    store::{Loaded, StoreError},
+};
 
 /// At most this many round trips run at once. Further loads wait, and share the next round trip.
 const MAX_ROUND_TRIPS: usize = 2;
@@ -98,7 +100,7 @@ impl<L: LoadMany> BatchLoader<L> {
     ) -> Option<L::Found> {
         let (caller, found) = oneshot::channel();
         let worker = {
-            let mut queue = self.0.lock();
+            let mut queue = lock(&self.0.queue);
             queue.waiting.push(Waiting { key: *key, caller });
             queue.add_worker().then(|| Worker { shared: Arc::clone(&self.0), is_done: false })
         };
@@ -111,12 +113,6 @@ impl<L: LoadMany> BatchLoader<L> {
             found = found => found.ok(),
             () = timers::sleep(deadline) => None,
         }
-    }
-}
-
-impl<L: LoadMany> Shared<L> {
-    fn lock(&self) -> MutexGuard<'_, Queue<L::Found>> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -148,7 +144,7 @@ struct Worker<L: LoadMany> {
 impl<L: LoadMany> Worker<L> {
     async fn run(mut self) {
         loop {
-            let batch = self.shared.lock().next_batch();
+            let batch = lock(&self.shared.queue).next_batch();
             let Some(waiting) = batch else { break };
             let keys: Vec<SessionKey> = waiting.iter().map(|waiting| waiting.key).collect();
             let found = self.shared.loader.load_many(&keys).await;
@@ -165,7 +161,7 @@ impl<L: LoadMany> Worker<L> {
 impl<L: LoadMany> Drop for Worker<L> {
     fn drop(&mut self) {
         if !self.is_done {
-            self.shared.lock().workers -= 1;
+            lock(&self.shared.queue).workers -= 1;
         }
     }
 }
@@ -234,12 +230,12 @@ mod tests {
         }
         // Each spawned task has to be polled once.
         for _ in 0..1000 {
-            if loads.0.lock().waiting.len() == 198 {
+            if lock(&loads.0.queue).waiting.len() == 198 {
                 break;
             }
             yield_now().await;
         }
-        assert_eq!(loads.0.lock().waiting.len(), 198, "loads that wait");
+        assert_eq!(lock(&loads.0.queue).waiting.len(), 198, "loads that wait");
         assert_eq!(*loader.trips.borrow(), 2, "two run at once");
         loader.may_end.add_permits(1000);
         let found: Vec<_> =
@@ -247,7 +243,7 @@ mod tests {
         assert!(found.iter().map(|(key, _)| *key).eq(keys()));
         let trips = 2 + 198_u64.div_ceil(MAX_KEYS as u64);
         assert_eq!(*loader.trips.borrow(), trips);
-        assert_eq!(loads.0.lock().workers, 0);
+        assert_eq!(lock(&loads.0.queue).workers, 0);
         assert_eq!(load(loads, 7).await, Some((7, trips + 1)), "and the next goes at once");
     }
 

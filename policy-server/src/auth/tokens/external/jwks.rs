@@ -1,7 +1,7 @@
 //! The published keys of an issuer: fetching, refreshing and expiry.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -14,6 +14,7 @@ use crate::base::{
     clock::{Clock, Random},
     escape::printable,
     event::log,
+    locks::lock,
 };
 
 /// The time-out of a fetch.
@@ -191,12 +192,12 @@ impl JwkSet {
     }
 
     fn plan(&self) -> Plan {
-        *self.plan.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.plan)
     }
 
     /// Returns the previous plan.
     fn set_plan(&self, plan: Plan) -> Plan {
-        std::mem::replace(&mut *self.plan.lock().unwrap_or_else(PoisonError::into_inner), plan)
+        std::mem::replace(&mut *lock(&self.plan), plan)
     }
 }
 

@@ -11,7 +11,7 @@ use std::{
     mem,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     task::{Context, Poll, Waker},
     time::Duration,
 };
@@ -20,7 +20,7 @@ use hyper::rt::Executor;
 use pin_project_lite::pin_project;
 use tokio::time::Instant;
 
-use crate::base::task::Work;
+use crate::base::{locks::lock, task::Work};
 
 /// How long requests may compute in sequence before the rest is spawned for other workers.
 const SHARE: Duration = Duration::from_micros(500);
@@ -38,7 +38,7 @@ struct CollectedWork {
 
 impl StreamExecutor {
     fn collected(&self) -> MutexGuard<'_, CollectedWork> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     fn open(&self) {

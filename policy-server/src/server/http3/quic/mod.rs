@@ -8,7 +8,7 @@ mod response;
 use std::{
     pin::Pin,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     task::{Context, Poll, ready},
@@ -28,6 +28,7 @@ use self::{
 };
 pub(super) use self::{inbound::Inbound, outbound::Outbound, response::ResponseStream};
 use super::frames::{Fault, Frames, Purpose};
+use crate::base::locks::lock;
 
 /// The response to a head over the limit: `:status: 431`, as a HEADERS frame (RFC 9114 4.2.2, RFC
 /// 6585 5).
@@ -75,7 +76,7 @@ pub(super) struct StreamState {
 impl StreamState {
     /// Takes the stream of the response. It can be taken once.
     pub(super) fn take_response(&self) -> Option<ResponseStream> {
-        self.response.lock().unwrap_or_else(PoisonError::into_inner).take()
+        lock(&self.response).take()
     }
 
     /// Records an error after the head of the request: a response that is not completely sent is

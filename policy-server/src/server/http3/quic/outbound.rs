@@ -2,7 +2,7 @@
 
 use std::{
     pin::Pin,
-    sync::{Arc, PoisonError},
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
@@ -13,6 +13,7 @@ use h3::{
 };
 
 use super::{ResponseStream, StreamState, code, error::not_written, id};
+use crate::base::locks::lock;
 
 /// The sending direction of a stream.
 pub(in crate::server::http3) struct Outbound {
@@ -49,7 +50,7 @@ impl Outbound {
     pub(super) fn hand_over(&mut self) {
         self.is_over = true;
         let response = self.stream.take().map(ResponseStream::new);
-        *self.state.response.lock().unwrap_or_else(PoisonError::into_inner) = response;
+        *lock(&self.state.response) = response;
     }
 }
 

@@ -4,7 +4,7 @@ use std::{
     collections::VecDeque,
     future::poll_fn,
     io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     task::Poll,
 };
 
@@ -16,6 +16,7 @@ use tokio::{
 };
 
 use super::resp::{Replies, strange};
+use crate::base::locks::lock;
 
 /// Minimum free read capacity, and the capacity kept after a large reply.
 const MIN_FREE: usize = 16 * 1024;
@@ -65,7 +66,7 @@ impl Pipe {
     ) -> io::Result<Replies> {
         let (caller, reply) = oneshot::channel();
         {
-            let mut state = self.0.lock();
+            let mut state = lock(&self.0.state);
             if state.ended.is_some() {
                 return Err(state.error());
             }
@@ -75,7 +76,7 @@ impl Pipe {
             write(&mut state.unsent);
             state.waiting.push_back(Waiting { replies, caller });
         }
-        reply.await.map_err(|_ended| self.0.lock().error())
+        reply.await.map_err(|_ended| lock(&self.0.state).error())
     }
 }
 
@@ -106,13 +107,9 @@ impl ConnectionLike for Pipe {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Fails all pending calls, and those to come.
     fn fail_all(&self, error: &io::Error) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if state.ended.is_none() {
             state.ended = Some((error.kind(), error.to_string()));
         }
@@ -161,7 +158,7 @@ async fn write(mut output: WriteHalf<impl AsyncWrite>, shared: &Shared) -> io::R
     loop {
         shared.has_unsent.notified().await;
         yield_to_other_requests().await;
-        std::mem::swap(&mut batch, &mut shared.lock().unsent);
+        std::mem::swap(&mut batch, &mut lock(&shared.state).unsent);
         output.write_all(&batch).await?;
         output.flush().await?;
         batch.clear();
@@ -199,7 +196,7 @@ async fn read(mut input: ReadHalf<impl AsyncRead>, shared: &Shared) -> io::Resul
         while !rest.is_empty() {
             let first = match next.take() {
                 Some(first) => first,
-                None => shared.lock().waiting.pop_front().ok_or_else(strange)?,
+                None => lock(&shared.state).waiting.pop_front().ok_or_else(strange)?,
             };
             match Replies::take(first.replies, &mut rest)? {
                 // The receiver may have been dropped.
