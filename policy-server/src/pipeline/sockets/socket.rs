@@ -147,8 +147,7 @@ impl Socket {
     /// Completes when both sides have sent a Close frame, or there is nothing more to send. An
     /// upgraded connection that is not a WebSocket is closed at once.
     pub(super) fn poll_closed(&self, context: &mut Context<'_>) -> Poll<()> {
-        let mut state = self.state();
-        state.poll_closed(context)
+        self.state().poll_closed(context)
     }
 
     /// Checks what moved since the last check, and pings a silent client. `least` is the number of
@@ -320,15 +319,7 @@ impl State {
         }
         // Closing a connection with unread bytes would reset it, and the Close frame could be lost
         // (RFC 6455 7.1.1).
-        loop {
-            if self.incoming.has_closed {
-                break;
-            }
-            match ready!(self.poll_fill(context)) {
-                Ok(true) => (),
-                Ok(false) | Err(_) => break,
-            }
-        }
+        while !self.incoming.has_closed && matches!(ready!(self.poll_fill(context)), Ok(true)) {}
         let Transport::Open(transport) = &mut self.transport else { return Poll::Ready(()) };
         Pin::new(transport).poll_shutdown(context).map(drop)
     }

@@ -3,7 +3,7 @@
 use std::{
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll, ready},
+    task::{Context, Poll, Waker, ready},
 };
 
 use axum_core::BoxError;
@@ -44,14 +44,14 @@ impl RequestBody {
         stream: RequestStream<Inbound, Bytes>,
         headers: &HeaderMap,
         state: Arc<StreamState>,
-        context: &mut Context<'_>,
     ) -> Self {
         let missing = headers.get(CONTENT_LENGTH).and_then(|length| {
             // A gate refuses an invalid length.
             length.to_str().ok()?.parse().ok()
         });
         let mut body = Self { stream, first: None, missing, within: Within::Content, state };
-        if let Poll::Ready(first) = body.poll_part(context) {
+        // A body that is not there yet is polled again by its reader.
+        if let Poll::Ready(first) = body.poll_part(&mut Context::from_waker(Waker::noop())) {
             body.first = first;
         }
         body

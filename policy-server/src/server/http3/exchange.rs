@@ -2,13 +2,11 @@
 
 use std::{
     cell::RefCell,
-    future::poll_fn,
     net::SocketAddr,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
-    task::Poll,
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -98,14 +96,7 @@ impl Common {
         if is_early {
             head.headers.insert(EARLY_DATA, HeaderValue::from_static("1"));
         }
-        let mut inbound = Some(inbound);
-        let body = poll_fn(|context| {
-            let inbound = inbound.take().map(|inbound| {
-                RequestBody::new(inbound, &head.headers, Arc::clone(&state), context)
-            });
-            Poll::Ready(inbound)
-        });
-        let Some(body) = body.await else { return };
+        let body = RequestBody::new(inbound, &head.headers, Arc::clone(&state));
         if let Some(code) = state.refusal_code() {
             return sender.stream.reset(code);
         }
