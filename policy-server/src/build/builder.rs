@@ -31,8 +31,8 @@ use crate::{
     base::error::StartProblem,
     build::origin_lists::NamedLists,
     handler::{
-        Description, RouteInfo,
-        object::{MissRate, ObjectEngine, ObjectSchema},
+        RouteInfo,
+        object::{ObjectEngine, ObjectSchema},
     },
     observe::health::{Probe, Readiness},
     pipeline::compiled_app::{CompiledRoute, Target},
@@ -185,25 +185,11 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A route of a handler.
-    pub(super) fn handler_info(
-        &self,
-        path: String,
-        handler: Description,
-        rules: &CompiledRoutePolicy,
-    ) -> Arc<RouteInfo> {
-        let misses = rules.misses.clone().map(|rate| rate as Arc<dyn MissRate>);
-        let (description, state) = (Some(handler), Arc::clone(&self.state));
-        let (path, clock) = (path.into(), self.rates.clock.clone());
-        let engine = self.engine.clone();
-        Arc::new(RouteInfo { path, description, state, engine, misses, clock })
-    }
-
-    /// A route of another target.
-    pub(super) fn info(&self, path: String) -> Arc<RouteInfo> {
+    /// A route without a handler.
+    pub(super) fn info(&self, path: String) -> RouteInfo {
         let (path, clock) = (path.into(), self.rates.clock.clone());
         let state = Arc::clone(&self.state);
-        Arc::new(RouteInfo { path, description: None, state, engine: None, misses: None, clock })
+        RouteInfo { path, description: None, state, engine: None, misses: None, clock }
     }
 
     pub(super) fn is_prefix(&mut self, location: &str, prefix: &str) -> bool {

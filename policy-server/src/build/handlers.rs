@@ -25,7 +25,9 @@ use crate::{
     },
     base::error::StartProblem,
     handler::{
+        RouteInfo,
         describe::Signature,
+        object::MissRate,
         service::{SharedService, Wrap},
     },
     pipeline::{
@@ -131,7 +133,12 @@ impl Builder<'_> {
                 }
             };
             let by_credentials = self.request_headers(&auth, &csrf, &method);
-            let info = self.handler_info(path.clone(), description, &rules);
+            let info = RouteInfo {
+                description: Some(description),
+                engine: self.engine.clone(),
+                misses: rules.misses.clone().map(|rate| rate as Arc<dyn MissRate>),
+                ..self.info(path.clone())
+            };
             let target = Target::Handler(call);
             let route = CompiledRoute {
                 methods: vec![method],

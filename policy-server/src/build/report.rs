@@ -42,7 +42,7 @@ pub(crate) fn report(
         }
     }
     let rows: Vec<_> = app
-        .routes()
+        .routes
         .iter()
         .map(|route| {
             let methods: Vec<_> = route.methods.iter().map(http::Method::as_str).collect();
@@ -87,7 +87,7 @@ pub(crate) fn report(
 pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
     let is_deployment = app.own_origin != OwnOrigin::Development;
     let mut notices = app.notices.clone();
-    for route in app.routes() {
+    for route in &app.routes {
         #[cfg(feature = "gateway")]
         if let Target::Proxy(gateway) = &route.target {
             notices.extend(gateway.notice());
@@ -164,10 +164,10 @@ fn can_be_forged(route: &CompiledRoute) -> bool {
 /// Routes below the prefix of a mount or a proxy that requires less of its callers: the service at
 /// the prefix may treat another path as the same resource.
 fn guarded_below(app: &CompiledApp) -> impl Iterator<Item = StartProblem> {
-    let loose = app.routes().iter().filter(|route| !route.tells_paths_apart);
+    let loose = app.routes.iter().filter(|route| !route.tells_paths_apart);
     loose.flat_map(move |mount| {
         let prefix = mount.path().strip_suffix("{*path}").unwrap_or_default();
-        let below = app.routes().iter().filter(move |route| {
+        let below = app.routes.iter().filter(move |route| {
             route.path().starts_with(prefix)
                 && !is_as_strict_as(mount.auth.callers(), route.auth.callers())
         });

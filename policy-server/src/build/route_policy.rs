@@ -369,7 +369,7 @@ mod tests {
         };
         let shared = service(SHARED);
         let compiled: Vec<_> =
-            shared.app().routes().iter().filter_map(|route| route.rules.cors.as_ref()).collect();
+            shared.app().routes.iter().filter_map(|route| route.rules.cors.as_ref()).collect();
         assert_eq!(compiled.len(), 2);
         assert!(Arc::ptr_eq(compiled[0], compiled[1]));
         let noticed = notices(service(CAPPED).app());

@@ -135,7 +135,7 @@ impl Plan {
         if let Some((settings, book)) = &limits {
             match settings.own_store().or(of_sessions) {
                 // The problem of the session store is already reported.
-                Some(_) if guard.sessions.is_none() && !settings.has_own_store() => (),
+                Some(_) if guard.sessions.is_none() && settings.own_store().is_none() => (),
                 Some(store) => {
                     settings.share(book);
                     let opened = book.open(store).await;

@@ -111,10 +111,6 @@ impl CompiledApp {
         rates
     }
 
-    pub(crate) fn routes(&self) -> &[Arc<CompiledRoute>] {
-        &self.routes
-    }
-
     /// Replaces all application code behind the gates with these: handlers, targets without attributes,
     /// and schemes. The layers of groups and routes stay, behind an `entrance`.
     #[cfg(feature = "testing")]
@@ -156,13 +152,13 @@ impl Target {
 impl CompiledRoute {
     /// A route without methods, layers and levels, which asks for no caller.
     pub(crate) fn new(
-        info: Arc<RouteInfo>,
+        info: RouteInfo,
         rules: Arc<CompiledRoutePolicy>,
         auth: RouteAuth,
         target: Target,
     ) -> Self {
         Self {
-            info,
+            info: Arc::new(info),
             #[cfg(feature = "metrics")]
             index: usize::MAX,
             methods: Vec::new(),

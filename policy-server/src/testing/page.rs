@@ -127,8 +127,7 @@ impl TestPage {
             let decision = cors.decide_origin(Single::One(&value));
             cors.allows_credentials() && matches!(decision, OriginDecision::Origin(_))
         };
-        let mut policies =
-            app.app().routes().iter().filter_map(|route| route.rules.cors.as_deref());
+        let mut policies = app.app().routes.iter().filter_map(|route| route.rules.cors.as_deref());
         *origin == self.origin || policies.any(grants)
     }
 

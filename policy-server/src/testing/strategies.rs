@@ -65,7 +65,7 @@ pub fn any_request_for(
     app: &AppService,
 ) -> impl Strategy<Value = http::Request<Bytes>> + Clone + use<> {
     let host = app.authority().unwrap_or("localhost").to_owned();
-    let routes = app.app().routes().iter().map(|route| Target {
+    let routes = app.app().routes.iter().map(|route| Target {
         path: route.path().as_ref().to_owned(),
         methods: route.methods.clone(),
         origins: route.rules.cors.as_ref().map(|cors| cors.origins()).unwrap_or_default(),

@@ -137,10 +137,6 @@ impl SharedLimits {
         Self { store: Some(Arc::new(MemoryStore::new())), ..self }
     }
 
-    pub(crate) fn has_own_store(&self) -> bool {
-        self.store.is_some()
-    }
-
     /// The store, unless the limits use that of the sessions.
     pub(crate) fn own_store(&self) -> Option<Arc<dyn LimitStore>> {
         self.store.clone()
