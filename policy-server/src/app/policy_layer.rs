@@ -42,7 +42,7 @@ use crate::app::{origin_list::OriginList, policies::Policies};
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 #[must_use = "it does nothing until `build`"]
 pub struct PolicyLayerBuilder {
     pub(crate) policies: Policies,
@@ -123,14 +123,3 @@ impl PolicyLayerBuilder {
     note = "put the service into an app, `App::new(()).fallback(Fallback::new(router).auth(..))`, or behind a `Mount`"
 )]
 pub trait OfApps {}
-
-impl std::fmt::Debug for PolicyLayerBuilder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { policies, public_origin, csrf, .. } = self;
-        f.debug_struct("PolicyLayerBuilder")
-            .field("policies", policies)
-            .field("public_origin", public_origin)
-            .field("csrf", csrf)
-            .finish_non_exhaustive()
-    }
-}

@@ -1,7 +1,7 @@
 //! Events of one target as lines of JSON.
 
 use std::{
-    fmt::{self, Debug},
+    fmt::Debug,
     io::{self, Write},
     sync::{Arc, Mutex},
     time::Instant,
@@ -20,9 +20,10 @@ use super::{log, sink::EventSink};
 use crate::base::{clock::Clock, locks::lock, log::LineLimit};
 
 /// Writes the events of one target, each as an object on a line: the time, then its fields.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct JsonLines(Arc<Inner>);
 
+#[derive(Debug)]
 struct Inner {
     dispatch: Dispatch,
     /// The error of the last line. It is logged later, since no event can be emitted within another.
@@ -58,12 +59,6 @@ impl JsonLines {
         {
             log!(AccessLogFailed, %error, suppressed);
         }
-    }
-}
-
-impl Debug for JsonLines {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JsonLines")
     }
 }
 

@@ -1,7 +1,6 @@
 //! The permits of one limit, of all instances together.
 
 use std::{
-    fmt,
     pin::Pin,
     sync::{
         Arc,
@@ -26,6 +25,7 @@ use crate::{
 const ALONE: Duration = Duration::from_secs(1);
 
 /// The requests in flight at this instance, and the permits that it holds.
+#[derive(Debug)]
 pub(crate) struct SharedPermits {
     book: Arc<LimitBook>,
     key: LimitKey,
@@ -179,12 +179,6 @@ impl SharedPermits {
         let change = |word| change(Counts::from_word(word)).map(Counts::word);
         let before = self.counts.fetch_update(Ordering::AcqRel, Ordering::Acquire, change);
         before.ok().map(Counts::from_word)
-    }
-}
-
-impl fmt::Debug for SharedPermits {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SharedPermits").field("most", &self.most).finish_non_exhaustive()
     }
 }
 

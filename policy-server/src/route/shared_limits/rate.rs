@@ -1,6 +1,6 @@
 //! One rate that all instances share.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use policy_core::limits::{Rate, RateCapacity, RateGrant, RateRefusal};
 
@@ -12,6 +12,7 @@ use super::{
 use crate::store::{StoreError, TakeRate, TakenRate};
 
 /// A rate whose accounts are in the store.
+#[derive(Debug)]
 pub(crate) struct SharedRate {
     book: Arc<LimitBook>,
     location: Box<str>,
@@ -59,11 +60,5 @@ impl SharedRate {
         let (count, per) = (count.to_le_bytes(), per.as_nanos().to_le_bytes());
         let key = key_of(&[b"rate", self.location.as_bytes(), &count, &per, client]);
         self.book.store()?.take_rate(TakeRate::new(key, self.rate, wanted)).await
-    }
-}
-
-impl fmt::Debug for SharedRate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SharedRate").field("rate", &self.rate).finish_non_exhaustive()
     }
 }
