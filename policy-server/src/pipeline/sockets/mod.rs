@@ -255,19 +255,19 @@ async fn watch(
         loop {
             timers::sleep(half).await;
             let look = |context: &mut Context<'_>| {
-                socket.look(least, context);
+                socket.state().look(least, context);
                 Poll::Ready(())
             };
             poll_fn(look).await;
         }
     };
     tokio::select! {
-        end = end => socket.end(end),
+        end = end => socket.state().end(end),
         () = poll_fn(|context| socket.poll_ended(context)) => (),
         () = quiet => (),
     }
     tokio::select! {
-        () = poll_fn(|context| socket.poll_closed(context)) => (),
+        () = poll_fn(|context| socket.state().poll_closed(context)) => (),
         () = timers::sleep(GRACE) => (),
     }
     socket.cut();

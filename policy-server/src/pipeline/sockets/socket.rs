@@ -40,7 +40,7 @@ const READ_AHEAD: usize = 4 * 1024;
 pub(super) struct Socket(Mutex<State>);
 
 #[derive(Debug, Default)]
-struct State {
+pub(super) struct State {
     transport: Transport,
     /// Whether frames of a WebSocket are sent. If not, the bytes are the handler's alone.
     is_websocket: bool,
@@ -92,7 +92,7 @@ impl Socket {
         Arc::new(Self(Mutex::new(State { incoming, silence, ..State::default() })))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.0)
     }
 
@@ -128,12 +128,6 @@ impl Socket {
         state.wake();
     }
 
-    /// Begins to end the connection: the client is sent a Close frame after the frame that the
-    /// handler is writing, and the handler reads one after the frame that it has read.
-    pub(super) fn end(&self, end: StreamEnd) {
-        self.state().end(end);
-    }
-
     /// Completes when the socket is being ended, or the handler has left it.
     pub(super) fn poll_ended(&self, context: &Context<'_>) -> Poll<()> {
         let mut state = self.state();
@@ -143,18 +137,6 @@ impl Socket {
         state.watcher = Some(context.waker().clone());
         Poll::Pending
     }
-
-    /// Completes when both sides have sent a Close frame, or there is nothing more to send. An
-    /// upgraded connection that is not a WebSocket is closed at once.
-    pub(super) fn poll_closed(&self, context: &mut Context<'_>) -> Poll<()> {
-        self.state().poll_closed(context)
-    }
-
-    /// Checks what moved since the last check, and pings a silent client. `least` is the number of
-    /// bytes that a client reads in that time while bytes wait for it.
-    pub(super) fn look(&self, least: u64, context: &mut Context<'_>) {
-        self.state().look(least, context);
-    }
 }
 
 impl State {
@@ -163,7 +145,9 @@ impl State {
         wakers.into_iter().flatten().for_each(Waker::wake);
     }
 
-    fn end(&mut self, end: StreamEnd) {
+    /// Begins to end the connection: the client is sent a Close frame after the frame that the
+    /// handler is writing, and the handler reads one after the frame that it has read.
+    pub(super) fn end(&mut self, end: StreamEnd) {
         if self.end.is_some() {
             return;
         }
@@ -300,7 +284,9 @@ impl State {
         Poll::Ready(Ok(written))
     }
 
-    fn poll_closed(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    /// Completes when both sides have sent a Close frame, or there is nothing more to send. An
+    /// upgraded connection that is not a WebSocket is closed at once.
+    pub(super) fn poll_closed(&mut self, context: &mut Context<'_>) -> Poll<()> {
         // A frame that its handler will not complete leaves no place for another one.
         let is_stuck = self.is_left && !self.outgoing.is_between();
         if !self.is_websocket || is_stuck || !matches!(self.transport, Transport::Open(_)) {
@@ -324,7 +310,9 @@ impl State {
         Pin::new(transport).poll_shutdown(context).map(drop)
     }
 
-    fn look(&mut self, least: u64, context: &mut Context<'_>) {
+    /// Checks what moved since the last check, and pings a silent client. `least` is the number of
+    /// bytes that a client reads in that time while bytes wait for it.
+    pub(super) fn look(&mut self, least: u64, context: &mut Context<'_>) {
         if self.reader.is_none() && self.to_handler.len() < READ_AHEAD {
             // The handler finds an error or the end itself.
             let _ = self.poll_fill(context);

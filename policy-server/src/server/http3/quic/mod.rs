@@ -211,7 +211,8 @@ impl Exchange {
         if fault == Fault::TooLarge {
             // A new stream has room for a few bytes, unless the client has cancelled it.
             let stream = self.outbound.stream.as_mut();
-            let head = stream.map(|stream| Pin::new(stream).poll_write(context, TOO_LARGE));
+            let head =
+                stream.map(|stream| Pin::new(&mut stream.stream).poll_write(context, TOO_LARGE));
             if matches!(head, Some(Poll::Ready(Ok(written))) if written == TOO_LARGE.len()) {
                 self.outbound.finish();
                 return;

@@ -12,45 +12,40 @@ use h3::{
     quic::{self, StreamErrorIncoming, StreamId, WriteBuf},
 };
 
-use super::{ResponseStream, StreamState, code, error::not_written, id};
+use super::{ResponseStream, StreamState, error::not_written, id};
 use crate::base::locks::lock;
 
 /// The sending direction of a stream.
 pub(in crate::server::http3) struct Outbound {
     id: quinn::StreamId,
     /// `None` once it is handed over.
-    pub(super) stream: Option<quinn::SendStream>,
+    pub(super) stream: Option<ResponseStream>,
     writing: Option<WriteBuf<Bytes>>,
     state: Arc<StreamState>,
     has_written: bool,
-    is_over: bool,
 }
 
 impl Outbound {
     pub(super) fn new(stream: quinn::SendStream, state: Arc<StreamState>) -> Self {
-        let (id, stream) = (stream.id(), Some(stream));
-        Self { id, stream, writing: None, state, has_written: false, is_over: false }
+        let (id, stream) = (stream.id(), Some(ResponseStream::new(stream)));
+        Self { id, stream, writing: None, state, has_written: false }
     }
 
     pub(super) fn finish(&mut self) {
-        self.is_over = true;
         if let Some(stream) = &mut self.stream {
-            let _ = stream.finish();
+            stream.finish();
         }
     }
 
     pub(super) fn reset_with(&mut self, error: Code) {
-        self.is_over = true;
         if let Some(stream) = &mut self.stream {
-            let _ = stream.reset(code(error));
+            stream.reset(error);
         }
     }
 
     /// The app responds from now on, without the library.
     pub(super) fn hand_over(&mut self) {
-        self.is_over = true;
-        let response = self.stream.take().map(ResponseStream::new);
-        *lock(&self.state.response) = response;
+        *lock(&self.state.response) = self.stream.take();
     }
 }
 
@@ -58,7 +53,7 @@ impl quic::SendStream<Bytes> for Outbound {
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), StreamErrorIncoming>> {
         if let (Some(data), Some(stream)) = (&mut self.writing, &mut self.stream) {
             while data.has_remaining() {
-                let written = Pin::new(&mut *stream).poll_write(context, data.chunk());
+                let written = Pin::new(&mut stream.stream).poll_write(context, data.chunk());
                 data.advance(ready!(written).map_err(not_written)?);
                 self.has_written = true;
             }
@@ -86,16 +81,11 @@ impl quic::SendStream<Bytes> for Outbound {
     }
 }
 
-/// An unfinished response must not look complete. The library leaves its own 431 response open.
+/// The library leaves its own 431 response open.
 impl Drop for Outbound {
     fn drop(&mut self) {
-        if self.is_over {
-            return;
-        }
         if self.has_written {
             self.finish();
-        } else {
-            self.reset_with(Code::H3_REQUEST_CANCELLED);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The sending direction of a request stream, once the app responds.
+//! The sending direction of a stream, which is reset unless it was finished.
 
 use bytes::Bytes;
 use h3::error::Code;
@@ -9,7 +9,7 @@ use super::code;
 /// Sends a response without copying its data.
 #[derive(Debug)]
 pub(in crate::server::http3) struct ResponseStream {
-    stream: quinn::SendStream,
+    pub(super) stream: quinn::SendStream,
     is_over: bool,
 }
 
@@ -26,6 +26,7 @@ impl ResponseStream {
         self.stream.write_all_chunks(&mut [head, content]).await
     }
 
+    /// Does nothing if the stream was reset.
     pub(in crate::server::http3) fn finish(&mut self) {
         self.is_over = true;
         let _ = self.stream.finish();
