@@ -192,7 +192,7 @@ pub async fn exchange(address: SocketAddr, bytes: &[u8]) -> Received {
     Received { bytes: received, was_reset: !is_taken || read.is_err() }
 }
 
-/// One connection of a client.
+/// One connection, of a client or of a server that a test plays.
 pub struct Connection {
     pub stream: TcpStream,
     /// Bytes that were received and not yet consumed.
@@ -234,17 +234,36 @@ impl Connection {
 
     /// Reads the head of a response: the whole response to HEAD, or the beginning of a stream.
     pub async fn head(&mut self) -> RawResponse {
+        RawResponse::parse(&self.next_head().await.expect("a head, and not the end"))
+    }
+
+    /// Reads the head of a request, where the test is the server.
+    pub async fn request(&mut self) -> RawRequest {
+        self.next_request().await.expect("a request, and not the end")
+    }
+
+    /// The same, or `None` at the end of the connection.
+    pub async fn next_request(&mut self) -> Option<RawRequest> {
+        let (line, headers) = parse_head(&self.next_head().await?);
+        Some(RawRequest { line, headers, body: Vec::new() })
+    }
+
+    /// The next head, or `None` at the end of the connection.
+    async fn next_head(&mut self) -> Option<String> {
         let end = loop {
             if let Some(end) = find(&self.received, b"\r\n\r\n") {
                 break end;
             }
             let before = self.received.len();
             self.receive().await;
-            let so_far = self.received.escape_ascii();
-            assert!(self.received.len() > before, "closed within a head: `{so_far}`");
+            if self.received.len() == before {
+                let so_far = self.received.escape_ascii();
+                assert!(before == 0, "closed within a head: `{so_far}`");
+                return None;
+            }
         };
-        let head: Vec<u8> = self.received.drain(..end + 4).collect();
-        RawResponse::parse(str::from_utf8(&head).expect("a head in ASCII"))
+        let head = self.received.drain(..end + 4).collect();
+        Some(String::from_utf8(head).expect("a head in ASCII"))
     }
 
     async fn body_of(&mut self, response: &RawResponse) -> Vec<u8> {
@@ -342,21 +361,13 @@ pub struct RawResponse {
 
 impl RawResponse {
     fn parse(head: &str) -> Self {
-        let mut lines = head.trim_end().split("\r\n");
-        let line = lines.next().expect("a status line").to_owned();
+        let (line, headers) = parse_head(head);
         let status = line.split(' ').nth(1).expect("a status").parse().expect("a status");
-        let headers = lines.map(|line| {
-            let (name, value) = line.split_once(": ").expect("a header");
-            (name.to_owned(), value.to_owned())
-        });
-        Self { status, headers: headers.collect(), line, body: Vec::new() }
+        Self { line, status, headers, body: Vec::new() }
     }
 
     pub fn header(&self, name: &str) -> Option<&str> {
-        let mut named = self.headers.iter().filter(|header| header.0 == name);
-        let value = named.next().map(|header| header.1.as_str());
-        assert!(named.next().is_none(), "`{name}` twice in {self:?}");
-        value
+        only(&self.headers, name)
     }
 
     /// All headers except the date, as sorted lines.
@@ -389,6 +400,44 @@ impl RawResponse {
         assert_eq!(problem["status"], self.status);
         (self.status, problem["code"].as_str().expect("a code").to_owned())
     }
+}
+
+/// A request, with its head as the bytes say it.
+#[derive(Debug)]
+pub struct RawRequest {
+    /// `GET / HTTP/1.1`
+    pub line: String,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+impl RawRequest {
+    pub fn path(&self) -> &str {
+        self.line.split(' ').nth(1).expect("a target")
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        only(&self.headers, name)
+    }
+}
+
+/// The first line of a head, and its fields.
+fn parse_head(head: &str) -> (String, Vec<(String, String)>) {
+    let mut lines = head.trim_end().split("\r\n");
+    let line = lines.next().expect("a first line").to_owned();
+    let headers = lines.map(|line| {
+        let (name, value) = line.split_once(": ").expect("a header");
+        (name.to_owned(), value.to_owned())
+    });
+    (line, headers.collect())
+}
+
+/// The value of the header of this name, which is there once at most.
+fn only<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    let mut named = headers.iter().filter(|header| header.0 == name);
+    let value = named.next().map(|header| header.1.as_str());
+    assert!(named.next().is_none(), "`{name}` twice in {headers:?}");
+    value
 }
 
 /// Status and code of a problem; checks that its body repeats the status.

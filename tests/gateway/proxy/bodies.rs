@@ -18,7 +18,7 @@ use tokio::{io::AsyncWriteExt, net::TcpListener};
 use super::{
     Running, Upstream, begin_request,
     http::{StoppedTime, request, soon},
-    start, stripping,
+    send, start, stripping,
 };
 
 /// More than two ends buffer if both use HTTP/2, with its stream windows, or if one does and the
@@ -52,8 +52,7 @@ async fn a_client_that_does_not_read_stops_the_upstream() {
     // It receives at most 64 KiB before it grants more.
     let (mut client, _ended) = http2::connect(&server).await;
     let (response, _) = client.send_request(to(&server, "GET"), true).expect("a stream");
-    let mut line = upstream.accept().await;
-    line.request().await;
+    let (mut line, _) = upstream.accept_request().await;
     line.send(format!("HTTP/1.1 200 OK\r\ncontent-length: {ALL}\r\n\r\n")).await;
     let sent = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&sent);
@@ -133,12 +132,8 @@ async fn an_upstream_that_does_not_read_stops_the_client() {
 async fn chunks_arrive_before_the_next_one_is_sent() {
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
-    let mut connection = server.connect().await;
-    connection
-        .send("POST /api HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n")
-        .await;
-    let mut line = upstream.accept().await;
-    line.request().await;
+    let head = request("POST /api", &["transfer-encoding: chunked"]);
+    let (mut connection, mut line, _) = send(&server, &upstream, head).await;
     for _ in 0..3 {
         connection.send("2\r\nup\r\n").await;
         assert_eq!(line.exactly(7).await, b"2\r\nup\r\n");
@@ -224,18 +219,16 @@ async fn a_download_of_known_length_takes_a_place_until_it_ends() {
 async fn bytes_after_a_response_are_dropped() {
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
-    let mut connection = server.connect().await;
-    connection.send(request("GET /api/1", &[])).await;
-    let mut line = upstream.accept().await;
-    line.request().await;
+    let first = request("GET /api/1", &[]);
+    let (mut connection, mut line, _) = send(&server, &upstream, first).await;
     line.send(
         "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nokHTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil",
     )
     .await;
     assert_eq!(connection.response().await.text(), "ok");
     connection.send(request("GET /api/2", &[])).await;
-    let mut line = upstream.accept().await;
-    assert_eq!(line.request().await.path(), "/2");
+    let (mut line, got) = upstream.accept_request().await;
+    assert_eq!(got.path(), "/2");
     line.send("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ngood").await;
     assert_eq!(connection.response().await.text(), "good");
 }
@@ -258,14 +251,8 @@ async fn a_disconnecting_client_cancels_its_request() {
     assert_eq!(line.rest().await, b"");
 
     // While it sends: what arrived does not look like a complete request.
-    let mut connection = server.connect().await;
-    connection
-        .send(
-            "POST /api HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n",
-        )
-        .await;
-    let mut line = upstream.accept().await;
-    line.request().await;
+    let part = request("POST /api", &["transfer-encoding: chunked"]) + "1\r\nx\r\n";
+    let (connection, mut line, _) = send(&server, &upstream, part).await;
     assert_eq!(line.exactly(6).await, b"1\r\nx\r\n");
     drop(connection);
     assert_eq!(line.rest().await, b"");
@@ -280,12 +267,8 @@ async fn a_body_over_the_limit_is_413_and_never_looks_complete() {
     let server = start(proxy).await;
     let stated = server.response(request("PUT /api", &["content-length: 11"])).await;
     assert_eq!(stated.problem(), (413, "request.body-too-large".to_owned()));
-    let mut connection = server.connect().await;
-    connection
-        .send("PUT /api HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n8\r\n12345678\r\n")
-        .await;
-    let mut line = upstream.accept().await;
-    line.request().await;
+    let part = request("PUT /api", &["transfer-encoding: chunked"]) + "8\r\n12345678\r\n";
+    let (mut connection, mut line, _) = send(&server, &upstream, part).await;
     line.exactly(13).await;
     connection.send("8\r\n12345678\r\n0\r\n\r\n").await;
     let response = connection.response().await;

@@ -7,9 +7,9 @@ use policy_tests::port::Port;
 use tokio::time::Instant;
 
 use super::{
-    Line, Running, Upstream, begin_request,
+    Running, Upstream, begin_request,
     http::{Connection, RawResponse, StoppedTime, request, soon},
-    start, stripping,
+    send, start, stripping,
 };
 
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
@@ -95,10 +95,8 @@ async fn a_slow_upload_is_not_a_slow_upstream() {
         .answer_timeout(Duration::from_millis(300))
         .idle_timeout(Duration::from_millis(1500));
     let server = start(proxy).await;
-    let mut connection = server.connect().await;
-    connection.send(request("PUT /api", &["content-length: 8"])).await;
-    let mut line = upstream.accept().await;
-    line.request().await;
+    let upload = || request("PUT /api", &["content-length: 8"]);
+    let (mut connection, mut line, _) = send(&server, &upstream, upload()).await;
     for _ in 0..8 {
         time.pass(Duration::from_millis(100)).await;
         connection.send("x").await;
@@ -108,7 +106,7 @@ async fn a_slow_upload_is_not_a_slow_upstream() {
     assert_eq!(connection.response().await.text(), "ok");
 
     // The client stopped sending, so the time-out is the client's.
-    connection.send(request("PUT /api", &["content-length: 8"])).await;
+    connection.send(upload()).await;
     line.request().await;
     let response = time.until(connection.response()).await;
     assert_eq!(response.problem(), problem(408, "request.timed-out"));
@@ -167,8 +165,7 @@ async fn an_invalid_response_becomes_502() {
         // The server is unaffected.
         drop(line);
         connection.send(request("GET /api", &[])).await;
-        let mut line = upstream.accept().await;
-        line.request().await;
+        let (mut line, _) = upstream.accept_request().await;
         line.send(OK).await;
         assert_eq!(connection.response().await.text(), "ok", "{prefix}");
     }
@@ -208,7 +205,7 @@ async fn interim_responses_are_passed_over() {
 }
 
 /// Opens a client, and a connection to the upstream that is kept after its first request.
-async fn open_idle(server: &Running, upstream: &Upstream) -> (Connection, Line) {
+async fn open_idle(server: &Running, upstream: &Upstream) -> (Connection, Connection) {
     let (mut connection, mut line) = begin_request(server, upstream).await;
     line.send(OK).await;
     assert_eq!(connection.response().await.text(), "ok");
@@ -267,9 +264,7 @@ async fn nothing_is_sent_three_times_and_nothing_once_a_response_began() {
     connection.send(request("GET /api", &[])).await;
     line.request().await;
     drop(line);
-    let mut line = upstream.accept().await;
-    line.request().await;
-    drop(line);
+    drop(upstream.accept_request().await);
     assert_eq!(connection.response().await.problem(), problem(502, "proxy.bad-answer"));
 
     // One byte of a response arrived.

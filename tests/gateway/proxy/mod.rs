@@ -16,11 +16,11 @@ mod websockets;
 use policy_core_tests::law;
 use policy_server::{App, ReverseProxy};
 use policy_tests::{
-    http::{self, Connection, Running, request},
+    http::{self, Connection, RawRequest, Running, request},
     program,
 };
 
-use upstream::{Line, Upstream};
+use upstream::Upstream;
 
 /// Starts an app with this proxy only.
 async fn start(proxy: ReverseProxy) -> Running {
@@ -32,11 +32,21 @@ async fn stripping(upstream: &Upstream) -> Running {
     start(ReverseProxy::new("/api", upstream.origin()).public().strip_prefix()).await
 }
 
-/// Requests `/api`. Returns the client, and the connection on which the upstream has the request.
-async fn begin_request(server: &Running, upstream: &Upstream) -> (Connection, Line) {
+/// Sends a request. Returns the client, the connection on which the upstream has the request, and the
+/// request there.
+async fn send(
+    server: &Running,
+    upstream: &Upstream,
+    request: impl AsRef<[u8]>,
+) -> (Connection, Connection, RawRequest) {
     let mut connection = server.connect().await;
-    connection.send(request("GET /api", &[])).await;
-    let mut line = upstream.accept().await;
-    line.request().await;
+    connection.send(request).await;
+    let (line, got) = upstream.accept_request().await;
+    (connection, line, got)
+}
+
+/// Requests `/api`. Returns the client, and the connection on which the upstream has the request.
+async fn begin_request(server: &Running, upstream: &Upstream) -> (Connection, Connection) {
+    let (connection, line, _) = send(server, upstream, request("GET /api", &[])).await;
     (connection, line)
 }

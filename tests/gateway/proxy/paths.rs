@@ -12,9 +12,8 @@ use tokio::{
 
 use super::{
     Running, Upstream,
-    http::request,
+    http::{RawRequest, request},
     law::{self, Judged, Precondition},
-    upstream::Arrived,
 };
 
 /// Two proxies for one upstream, and the requests it receives.
@@ -22,7 +21,7 @@ struct Scenario {
     runtime: Runtime,
     server: Running,
     host: String,
-    arrived: Mutex<mpsc::UnboundedReceiver<Arrived>>,
+    arrived: Mutex<mpsc::UnboundedReceiver<RawRequest>>,
 }
 
 static SCENARIO: LazyLock<Scenario> = LazyLock::new(|| {
@@ -162,7 +161,7 @@ fn climbs(path: &str) -> bool {
 fn judge((target, fields): (String, Vec<String>)) -> Judged {
     let Scenario { runtime, server, host, arrived } = &*SCENARIO;
     let fields: Vec<_> = fields.iter().map(String::as_str).collect();
-    let fail = |why: &str, got: &Arrived| {
+    let fail = |why: &str, got: &RawRequest| {
         Err(TestCaseError::fail(format!("{why}: {target} became {got:?}")))
     };
     runtime.block_on(async {

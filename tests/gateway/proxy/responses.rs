@@ -2,7 +2,7 @@
 
 use policy_server::{ReverseProxy, Sessions, prelude::*};
 
-use super::{Running, Upstream, begin_request, http::request, stripping};
+use super::{Running, Upstream, begin_request, http::request, send, stripping};
 
 #[tokio::test]
 async fn a_response_comes_back_without_connection_fields() {
@@ -46,10 +46,8 @@ async fn locations_and_cookies_of_the_upstream_are_rewritten() {
         ("//evil.example/x".to_owned(), "//evil.example/x"),
         ("x".to_owned(), "x"),
     ] {
-        let mut connection = server.connect().await;
-        connection.send("GET /api/a HTTP/1.1\r\nhost: shop.example\r\n\r\n").await;
-        let mut line = upstream.accept().await;
-        line.request().await;
+        let sent = "GET /api/a HTTP/1.1\r\nhost: shop.example\r\n\r\n";
+        let (mut connection, mut line, _) = send(&server, &upstream, sent).await;
         line.send(format!(
             "HTTP/1.1 302 Found\r\nlocation: {location}\r\nconnection: close\r\n\
              content-length: 0\r\nset-cookie: a=1; Path=/; Domain=127.0.0.1\r\n\
@@ -136,10 +134,8 @@ async fn the_response_to_head_has_the_length_that_the_upstream_says() {
     for (field, length) in [("content-length: 1000\r\n", Some("1000")), ("", None)] {
         let upstream = Upstream::start().await;
         let server = stripping(&upstream).await;
-        let mut connection = server.connect().await;
-        connection.send(request("HEAD /api", &[])).await;
-        let mut line = upstream.accept().await;
-        line.request().await;
+        let head = request("HEAD /api", &[]);
+        let (mut connection, mut line, _) = send(&server, &upstream, head).await;
         line.send(format!("HTTP/1.1 200 OK\r\n{field}\r\n")).await;
         assert_eq!(connection.head().await.header("content-length"), length);
     }

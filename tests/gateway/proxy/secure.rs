@@ -24,7 +24,7 @@ use tokio_rustls::{TlsAcceptor, rustls::ServerConfig};
 use super::{
     Running, Upstream,
     http::{StoppedTime, request as plain, soon},
-    start,
+    send, start,
 };
 
 /// A certificate for these names, with its authority in a file.
@@ -249,8 +249,7 @@ async fn a_client_of_http2_reaches_an_upstream_of_http1() {
     sent.headers_mut().append("cookie", "b=2".parse().expect("a value"));
     let response = client.send_request(sent);
     let serve = async {
-        let mut line = upstream.accept().await;
-        let got = line.request().await;
+        let (mut line, got) = upstream.accept_request().await;
         assert_eq!(got.line, "GET /x HTTP/1.1");
         assert_eq!(got.header("cookie"), Some("a=1; b=2"));
         assert_eq!(got.header("via"), Some("2 policy"));
@@ -281,8 +280,7 @@ async fn a_client_of_http2_gets_no_length_that_is_wrong() {
         ("HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n", 304, ""),
     ] {
         let task = tokio::spawn(client.send_request(request("GET", "/api")));
-        let mut line = upstream.accept().await;
-        line.request().await;
+        let (mut line, _) = upstream.accept_request().await;
         line.send(response).await;
         drop(line);
         let response = soon(task).await.expect("an end").expect("a response");
@@ -299,8 +297,7 @@ async fn trailers_that_are_about_the_whole_message_go_no_further() {
     let server = start(ReverseProxy::new("/api", upstream.origin()).public()).await;
     let mut client = http2_client(&server).await;
     let task = tokio::spawn(client.send_request(request("GET", "/api")));
-    let mut line = upstream.accept().await;
-    line.request().await;
+    let (mut line, _) = upstream.accept_request().await;
     line.send(
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\
          cache-control: public\r\nlocation: /x\r\ncontent-type: text/html\r\nx-sum: 1\r\n\r\n",
@@ -319,8 +316,7 @@ async fn broken_responses_are_reset_and_cancelled_requests_end_at_the_upstream()
     let server = start(ReverseProxy::new("/api", upstream.origin()).public()).await;
     let mut client = http2_client(&server).await;
     let response = tokio::spawn(client.send_request(request("GET", "/api")));
-    let mut line = upstream.accept().await;
-    line.request().await;
+    let (mut line, _) = upstream.accept_request().await;
     line.send("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nab").await;
     let mut body = soon(response).await.expect("an end").expect("a response").into_body();
     assert_eq!(
@@ -332,13 +328,11 @@ async fn broken_responses_are_reset_and_cancelled_requests_end_at_the_upstream()
 
     // Cancelled before the response, and during its body.
     let waiting = tokio::spawn(client.send_request(request("GET", "/api")));
-    let mut line = upstream.accept().await;
-    line.request().await;
+    let (mut line, _) = upstream.accept_request().await;
     waiting.abort();
     assert_eq!(line.rest().await, b"");
     let response = tokio::spawn(client.send_request(request("GET", "/api")));
-    let mut line = upstream.accept().await;
-    line.request().await;
+    let (mut line, _) = upstream.accept_request().await;
     line.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n").await;
     let body = soon(response).await.expect("an end").expect("a response").into_body();
     drop(body);
@@ -502,15 +496,14 @@ async fn a_full_connection_of_http2_is_not_the_only_one() {
 async fn websockets_have_http1_beside_an_upstream_of_http2() {
     let upstream = Upstream::start().await;
     let server = start(ReverseProxy::new("/api", upstream.origin()).public().http2()).await;
-    let mut connection = server.connect().await;
     let fields = [
         "upgrade: websocket",
         "connection: upgrade",
         "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
     ];
-    connection.send(plain("GET /api/live", &fields)).await;
-    let mut line = upstream.accept().await;
-    assert_eq!(line.request().await.line, "GET /api/live HTTP/1.1");
+    let handshake = plain("GET /api/live", &fields);
+    let (mut connection, mut line, got) = send(&server, &upstream, handshake).await;
+    assert_eq!(got.line, "GET /api/live HTTP/1.1");
     line.send(
         "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n",
     )

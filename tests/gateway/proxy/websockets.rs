@@ -8,9 +8,9 @@ use tokio::task::yield_now;
 use tungstenite::{Message, accept, handshake::derive_accept_key};
 
 use super::{
-    Line, Running, Upstream,
+    Running, Upstream,
     http::{Connection, StoppedTime, request, soon},
-    start, stripping,
+    send, start, stripping,
 };
 
 const SWITCHED: &str = "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\n\
@@ -66,11 +66,8 @@ async fn open(server: &Running, fields: &[&str]) -> Connection {
 
 /// Requests a WebSocket. Returns the client, and the connection on which the upstream has the
 /// request.
-async fn begin_handshake(server: &Running, upstream: &Upstream) -> (Connection, Line) {
-    let mut connection = server.connect().await;
-    connection.send(opening(&[])).await;
-    let mut line = upstream.accept().await;
-    line.request().await;
+async fn begin_handshake(server: &Running, upstream: &Upstream) -> (Connection, Connection) {
+    let (connection, line, _) = send(server, upstream, opening(&[])).await;
     (connection, line)
 }
 
@@ -92,10 +89,8 @@ async fn messages_go_both_ways() {
 async fn the_upstream_gets_the_handshake_and_the_end_of_the_client() {
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
-    let mut connection = server.connect().await;
-    connection.send(opening(&["cookie: a=1"])).await;
-    let mut line = upstream.accept().await;
-    let got = line.request().await;
+    let handshake = opening(&["cookie: a=1"]);
+    let (mut connection, mut line, got) = send(&server, &upstream, handshake).await;
     assert_eq!(got.line, "GET /live HTTP/1.1");
     for (name, value) in [
         ("upgrade", "websocket"),
@@ -224,10 +219,8 @@ async fn a_handshake_with_content_opens_none() {
     ] {
         let upstream = Upstream::start().await;
         let server = stripping(&upstream).await;
-        let mut connection = server.connect().await;
-        connection.send(opening(&[field]) + content).await;
-        let mut line = upstream.accept().await;
-        let got = line.request().await;
+        let handshake = opening(&[field]) + content;
+        let (mut connection, mut line, got) = send(&server, &upstream, handshake).await;
         assert_eq!((got.header("upgrade"), got.header("connection")), (None, None), "{field}");
         assert_eq!(line.exactly(content.len()).await, content.as_bytes(), "{field}");
         line.send("HTTP/1.1 426 Upgrade Required\r\ncontent-length: 0\r\n\r\n").await;
@@ -320,8 +313,7 @@ async fn a_stream_of_http2_becomes_one() {
     let mut client = http2::for_websockets(&server).await;
     let connect = || http2::opening("/api/live", "websocket", &[]);
     let (response, mut sender) = client.send_request(connect(), false).expect("a stream");
-    let mut line = upstream.accept().await;
-    let got = line.request().await;
+    let (mut line, got) = upstream.accept_request().await;
     assert_eq!(got.line, "GET /live HTTP/1.1");
     assert_eq!(
         (got.header("upgrade"), got.header("connection")),
@@ -354,8 +346,7 @@ async fn a_stream_of_http2_becomes_one() {
     for refused in [page, switched(""), switched("sec-websocket-accept: AAAA\r\n"), SWITCHED.into()]
     {
         let (response, _sender) = client.send_request(connect(), false).expect("a stream");
-        let mut line = upstream.accept().await;
-        line.request().await;
+        let (mut line, _) = upstream.accept_request().await;
         line.send(&refused).await;
         assert_eq!(soon(response).await.expect("a response").status(), 502, "{refused}");
     }
