@@ -4,12 +4,12 @@ use std::{
     ffi::OsStr,
     io,
     net::SocketAddr,
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
-use crate::output::Output;
+use crate::{output::Output, process::ChildProcess};
 
 /// The longest that an example may take to listen. It catches a hang, and includes the time that
 /// cargo needs to build the example on a slow machine.
@@ -21,7 +21,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// A running example. Dropping it kills it.
 #[derive(Debug)]
 pub struct Example {
-    process: Child,
+    process: ChildProcess,
     /// The values that it printed, each under the words printed before it.
     printed: Vec<(&'static str, String)>,
 }
@@ -37,8 +37,9 @@ impl Example {
     /// Starts a program and reads the addresses that it prints after these words once it listens.
     pub fn start(command: &mut Command, words: &[&'static str]) -> io::Result<Self> {
         // From here on, dropping `example` kills the process, also after an error.
-        let mut example = Self { process: command.spawn()?, printed: Vec::new() };
-        let (stdout, stderr) = (example.process.stdout.take(), example.process.stderr.take());
+        let mut example = Self { process: ChildProcess(command.spawn()?), printed: Vec::new() };
+        let process = &mut example.process.0;
+        let (stdout, stderr) = (process.stdout.take(), process.stderr.take());
         let (Some(stdout), Some(stderr)) = (stdout, stderr) else {
             return Err(io::Error::other("no output"));
         };
@@ -80,23 +81,16 @@ impl Example {
     /// Sends SIGTERM, as a supervisor does, and waits for the exit.
     pub fn stop(mut self) -> io::Result<()> {
         // Cargo replaces its process with the example (exec), so the id is that of the example.
-        let process = self.process.id().to_string();
+        let process = self.process.0.id().to_string();
         Command::new("kill").args(["-TERM", &process]).status()?;
         let until = Instant::now() + LIMIT;
         while Instant::now() < until {
-            match self.process.try_wait()? {
+            match self.process.0.try_wait()? {
                 Some(status) if status.success() => return Ok(()),
                 Some(status) => return Err(io::Error::other(format!("ended with {status}"))),
                 None => thread::sleep(Duration::from_millis(20)),
             }
         }
         Err(io::Error::other(format!("still there after {} s", LIMIT.as_secs())))
-    }
-}
-
-impl Drop for Example {
-    fn drop(&mut self) {
-        let _gone = self.process.kill();
-        let _reaped = self.process.wait();
     }
 }

@@ -6,12 +6,16 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
-use crate::{folder::Folder, output::Output};
+use crate::{
+    folder::Folder,
+    output::Output,
+    process::{ChildProcess, succeeds},
+};
 
 /// The longest that a program may take until it is healthy.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -31,9 +35,6 @@ pub struct Image {
     health: Vec<String>,
     program: Vec<String>,
 }
-
-/// A program that runs in an image, killed when it is dropped.
-pub struct Container(Child);
 
 impl Image {
     /// Follows the last stage. What it copies from another stage is the program, and everything else it
@@ -67,10 +68,10 @@ impl Image {
     /// # Errors
     ///
     /// The program ended before; the error is its output.
-    pub fn start(&self) -> Result<Container, String> {
+    pub fn start(&self) -> Result<ChildProcess, String> {
         let mut command = self.command(&self.program);
         let child = command.stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut container = Container(child.spawn().expect("chroot"));
+        let mut container = ChildProcess(child.spawn().expect("chroot"));
         let output = Output::new(container.0.stderr.take().expect("its errors"));
         assert!(!self.health.is_empty(), "the image has no health check");
         let begun = Instant::now();
@@ -155,14 +156,6 @@ impl Image {
     }
 }
 
-impl Drop for Container {
-    fn drop(&mut self) {
-        // It may have exited already.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// The instructions behind the last `FROM`.
 fn last_stage(dockerfile: &str) -> Vec<(String, String)> {
     let lines = dockerfile.lines().filter(|line| !line.starts_with('#'));
@@ -175,9 +168,4 @@ fn last_stage(dockerfile: &str) -> Vec<(String, String)> {
 /// The words of a command in brackets.
 fn words(json: &str) -> Vec<String> {
     serde_json::from_str(json).expect("words in brackets")
-}
-
-fn succeeds(command: &mut Command) {
-    let output = command.output().expect("a command");
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }

@@ -43,18 +43,18 @@ pub fn again_with_files(test: &str, role: &str, files: &str) -> Command {
     command
 }
 
-/// Runs the test in a role and asserts that it succeeds.
+/// Runs a program, as the test in a role, and asserts that it succeeds.
 pub fn succeeds(command: &mut Command) {
-    let output = command.output().expect("a shell");
+    let output = command.output().expect("a program");
     let (out, err) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{out}\n{err}");
+    assert!(output.status.success(), "{command:?}: {out}\n{err}");
 }
 
 /// A process with a server, killed when it is dropped.
 #[derive(Debug)]
 pub struct ServerProcess {
-    process: Running,
+    process: ChildProcess,
     stderr: Output,
     /// The first line of its launch report.
     pub first_line: String,
@@ -65,7 +65,7 @@ impl ServerProcess {
     /// Starts the process and reads the address from its launch report, which it prints once it
     /// listens.
     pub fn start(command: &mut Command) -> Self {
-        let mut process = Running(command.spawn().expect("a shell"));
+        let mut process = ChildProcess(command.spawn().expect("a shell"));
         let stdout = Output::new(process.0.stdout.take().expect("its output"));
         let stderr = Output::new(process.0.stderr.take().expect("its errors"));
         let first_line = stderr.line(Instant::now() + LINE);
@@ -152,9 +152,9 @@ fn address_in(line: &str) -> Option<SocketAddr> {
 
 /// A process, killed when it is dropped.
 #[derive(Debug)]
-struct Running(Child);
+pub struct ChildProcess(pub Child);
 
-impl Drop for Running {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         // It may have exited already.
         let _ = self.0.kill();

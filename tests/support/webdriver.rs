@@ -13,7 +13,7 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
     path::{Path, PathBuf},
-    process::{self, Child, Command, Stdio},
+    process::{self, Command, Stdio},
     sync::atomic::{AtomicU32, Ordering},
     thread,
     time::{Duration, Instant},
@@ -22,7 +22,7 @@ use std::{
 use data_encoding::BASE64;
 use serde_json::{Value, json};
 
-use super::{output::Output, port::Port};
+use super::{output::Output, port::Port, process::ChildProcess};
 
 /// Why the browser failed to do what the test asked.
 pub type Failure = Box<dyn Error + Send + Sync>;
@@ -251,7 +251,7 @@ impl Drop for Browser {
 /// The process of a driver: chromedriver, unless something else was started.
 #[derive(Debug)]
 pub struct Driver {
-    process: Child,
+    process: ChildProcess,
     port: Port,
 }
 
@@ -268,8 +268,8 @@ impl Driver {
             .stderr(Stdio::null())
             .spawn()?;
         // From here on, dropping `driver` ends the process, also after an error.
-        let mut driver = Self { process, port };
-        let stdout = driver.process.stdout.take().ok_or("no output")?;
+        let mut driver = Self { process: ChildProcess(process), port };
+        let stdout = driver.process.0.stdout.take().ok_or("no output")?;
         let (stdout, until) = (Output::new(stdout), Instant::now() + LIMIT);
         let late = |_| format!("{} did not start within {LIMIT:?}", program.display());
         let mut printed = String::new();
@@ -284,7 +284,7 @@ impl Driver {
     }
 
     /// A process that listens at a port of the loopback interface, or will soon.
-    pub(crate) fn new(process: Child, port: Port) -> Self {
+    pub(crate) fn new(process: ChildProcess, port: Port) -> Self {
         Self { process, port }
     }
 
@@ -309,13 +309,6 @@ impl Driver {
             }
             None => Ok(response["value"].take()),
         }
-    }
-}
-
-impl Drop for Driver {
-    fn drop(&mut self) {
-        let _gone = self.process.kill();
-        let _reaped = self.process.wait();
     }
 }
 

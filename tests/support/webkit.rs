@@ -4,7 +4,7 @@
 use std::{
     io::ErrorKind,
     net::TcpStream,
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::{
     output::Output,
     port::Port,
+    process::ChildProcess,
     webdriver::{Driver, Failure, LIMIT, Profile, binary},
 };
 
@@ -141,7 +142,7 @@ fn start_driver(display: &Display, profile: &Profile) -> Result<Driver, Failure>
         .stderr(Stdio::null())
         .spawn()?;
     // From here on, dropping `driver` ends the process, also after an error.
-    let driver = Driver::new(process, port);
+    let driver = Driver::new(ChildProcess(process), port);
     let until = Instant::now() + LIMIT;
     // It prints nothing when it listens.
     loop {
@@ -160,7 +161,7 @@ fn start_driver(display: &Display, profile: &Profile) -> Result<Driver, Failure>
 /// A display without a screen.
 #[derive(Debug)]
 struct Display {
-    process: Child,
+    process: ChildProcess,
     name: String,
 }
 
@@ -174,17 +175,10 @@ impl Display {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()?;
-        let mut display = Self { process, name: String::new() };
-        let stdout = Output::new(display.process.stdout.take().ok_or("no output")?);
+        let mut display = Self { process: ChildProcess(process), name: String::new() };
+        let stdout = Output::new(display.process.0.stdout.take().ok_or("no output")?);
         let number = stdout.line(Instant::now() + LIMIT)?;
         display.name = format!(":{}", number.ok_or("Xvfb ended at once")?.trim());
         Ok(display)
-    }
-}
-
-impl Drop for Display {
-    fn drop(&mut self) {
-        let _gone = self.process.kill();
-        let _reaped = self.process.wait();
     }
 }
