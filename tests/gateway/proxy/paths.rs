@@ -110,10 +110,9 @@ fn target() -> impl Strategy<Value = String> {
         .prop_filter("a target has no blanks", |target| !target.contains(' ') && !target.is_empty())
 }
 
-/// Fields that have misled other proxies.
+/// Fields that have misled other proxies, and that no gate refuses before the proxy is reached.
 fn fields() -> impl Strategy<Value = Vec<String>> {
     let fields = [
-        "x-forwarded-host: evil.test",
         "x-original-url: http://evil.test/",
         "x-rewrite-url: /evil",
         "connection: host",
@@ -124,10 +123,8 @@ fn fields() -> impl Strategy<Value = Vec<String>> {
         "upgrade: h2c",
         "destination: http://evil.test/",
     ];
-    // Removes fields that a gate refuses in development before the proxy is reached.
-    let fields: Vec<_> =
-        fields.into_iter().filter(|field| !field.starts_with("x-forwarded")).collect();
-    prop::collection::vec(proptest::sample::select(fields).prop_map(str::to_owned), 0..3)
+    let field = proptest::sample::select(fields.to_vec()).prop_map(str::to_owned);
+    prop::collection::vec(field, 0..3)
 }
 
 /// Whether a path leaves its folder when it is decoded, any number of times, and resolved.

@@ -12,11 +12,12 @@ use policy_server::{Limits, Policies, ReverseProxy};
 use policy_tests::{
     folder::Folder,
     frames::{PING, SETTINGS, frame},
+    http2,
     tls::identity,
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream},
+    net::TcpListener,
     sync::mpsc,
 };
 use tokio_rustls::{TlsAcceptor, rustls::ServerConfig};
@@ -220,34 +221,19 @@ async fn an_upstream_without_http2_is_502_where_nothing_else_will_do() {
     assert_eq!(response.problem(), (502, "proxy.unreachable".to_owned()));
 }
 
-/// An HTTP/2 client on one connection.
-async fn http2_client(
-    server: &Running,
-) -> hyper::client::conn::http2::SendRequest<BoxBody<Bytes, Infallible>> {
-    let stream = TcpStream::connect(server.address).await.expect("a server that listens");
-    let (sender, connection) =
-        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
-            .await
-            .expect("a handshake");
-    tokio::spawn(connection);
-    sender
-}
-
-fn request(method: &str, path: &str) -> Request<BoxBody<Bytes, Infallible>> {
-    let body = http_body_util::Empty::new().boxed();
-    let request = Request::builder().method(method).uri(format!("http://localhost{path}"));
-    request.body(body).expect("a request")
+/// Begins a request over HTTP/2.
+fn get(client: &mut http2::Client) -> h2::client::ResponseFuture {
+    let request = http2::request("GET", "http://localhost/api", &[]);
+    client.send_request(request, true).expect("a stream").0
 }
 
 #[tokio::test]
 async fn a_client_of_http2_reaches_an_upstream_of_http1() {
     let upstream = Upstream::start().await;
     let server = start(ReverseProxy::new("/api", upstream.origin()).public().strip_prefix()).await;
-    let mut client = http2_client(&server).await;
-    let mut sent = request("GET", "/api/x");
-    sent.headers_mut().append("cookie", "a=1".parse().expect("a value"));
-    sent.headers_mut().append("cookie", "b=2".parse().expect("a value"));
-    let response = client.send_request(sent);
+    let (mut client, _ended) = http2::connect(&server).await;
+    let cookies = [("cookie", "a=1"), ("cookie", "b=2")];
+    let sent = http2::request("GET", "http://localhost/api/x", &cookies);
     let serve = async {
         let (mut line, got) = upstream.accept_request().await;
         assert_eq!(got.line, "GET /x HTTP/1.1");
@@ -256,10 +242,9 @@ async fn a_client_of_http2_reaches_an_upstream_of_http1() {
         assert_eq!(got.header("x-forwarded-host"), Some("localhost"));
         line.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\nkeep-alive: timeout=5\r\n\r\n2\r\nok\r\n0\r\n\r\n").await;
     };
-    let (response, ()) = soon(async { tokio::join!(response, serve) }).await;
-    let response = response.expect("a response");
-    assert!(!response.headers().contains_key("transfer-encoding"));
-    assert_eq!(response.into_body().collect().await.expect("a body").to_bytes(), "ok");
+    let (response, ()) = tokio::join!(http2::send(&mut client, sent, ""), serve);
+    assert_eq!(response.header("transfer-encoding"), None);
+    assert_eq!(response.text(), "ok");
 }
 
 /// RFC 9113 8.1.1: a response is malformed if its `Content-Length` differs from the length of its
@@ -268,7 +253,7 @@ async fn a_client_of_http2_reaches_an_upstream_of_http1() {
 async fn a_client_of_http2_gets_no_length_that_is_wrong() {
     let upstream = Upstream::start().await;
     let server = start(ReverseProxy::new("/api", upstream.origin()).public()).await;
-    let mut client = http2_client(&server).await;
+    let (mut client, _ended) = http2::connect(&server).await;
     for (response, status, body) in [
         (
             "HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n\
@@ -279,14 +264,14 @@ async fn a_client_of_http2_gets_no_length_that_is_wrong() {
         ("HTTP/1.1 204 No Content\r\ncontent-length: 5\r\n\r\n", 204, ""),
         ("HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n", 304, ""),
     ] {
-        let task = tokio::spawn(client.send_request(request("GET", "/api")));
-        let (mut line, _) = upstream.accept_request().await;
-        line.send(response).await;
-        drop(line);
-        let response = soon(task).await.expect("an end").expect("a response");
-        assert_eq!(response.status(), status);
-        assert!(!response.headers().contains_key("content-length"), "{response:?}");
-        assert_eq!(response.into_body().collect().await.expect("a body").to_bytes(), body);
+        let serve = async {
+            let (mut line, _) = upstream.accept_request().await;
+            line.send(response).await;
+        };
+        let sent = http2::request("GET", "http://localhost/api", &[]);
+        let (response, ()) = tokio::join!(http2::send(&mut client, sent, ""), serve);
+        assert_eq!((response.status, response.text()), (status, body));
+        assert_eq!(response.header("content-length"), None);
     }
 }
 
@@ -295,17 +280,20 @@ async fn a_client_of_http2_gets_no_length_that_is_wrong() {
 async fn trailers_that_are_about_the_whole_message_go_no_further() {
     let upstream = Upstream::start().await;
     let server = start(ReverseProxy::new("/api", upstream.origin()).public()).await;
-    let mut client = http2_client(&server).await;
-    let task = tokio::spawn(client.send_request(request("GET", "/api")));
+    let (mut client, _ended) = http2::connect(&server).await;
+    let response = get(&mut client);
     let (mut line, _) = upstream.accept_request().await;
     line.send(
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\
          cache-control: public\r\nlocation: /x\r\ncontent-type: text/html\r\nx-sum: 1\r\n\r\n",
     )
     .await;
-    let response = soon(task).await.expect("an end").expect("a response");
-    let body = response.into_body().collect().await.expect("a body");
-    let names: Vec<_> = body.trailers().expect("trailers").keys().cloned().collect();
+    let mut body = soon(response).await.expect("a response").into_body();
+    while let Some(data) = soon(body.data()).await {
+        data.expect("data");
+    }
+    let trailers = soon(body.trailers()).await.expect("a whole body").expect("trailers");
+    let names: Vec<_> = trailers.keys().cloned().collect();
     assert_eq!(names, ["x-sum"]);
 }
 
@@ -314,28 +302,24 @@ async fn trailers_that_are_about_the_whole_message_go_no_further() {
 async fn broken_responses_are_reset_and_cancelled_requests_end_at_the_upstream() {
     let upstream = Upstream::start().await;
     let server = start(ReverseProxy::new("/api", upstream.origin()).public()).await;
-    let mut client = http2_client(&server).await;
-    let response = tokio::spawn(client.send_request(request("GET", "/api")));
+    let (mut client, _ended) = http2::connect(&server).await;
+    let response = get(&mut client);
     let (mut line, _) = upstream.accept_request().await;
     line.send("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nab").await;
-    let mut body = soon(response).await.expect("an end").expect("a response").into_body();
-    assert_eq!(
-        soon(body.frame()).await.expect("a frame").expect("data").into_data().expect("data"),
-        "ab"
-    );
+    let mut body = soon(response).await.expect("a response").into_body();
+    assert_eq!(soon(body.data()).await.expect("more").expect("data"), "ab");
     drop(line);
-    assert!(soon(body.frame()).await.expect("an end").is_err());
+    assert!(soon(body.data()).await.expect("an end").is_err());
 
     // Cancelled before the response, and during its body.
-    let waiting = tokio::spawn(client.send_request(request("GET", "/api")));
+    let waiting = get(&mut client);
     let (mut line, _) = upstream.accept_request().await;
-    waiting.abort();
+    drop(waiting);
     assert_eq!(line.rest().await, b"");
-    let response = tokio::spawn(client.send_request(request("GET", "/api")));
+    let response = get(&mut client);
     let (mut line, _) = upstream.accept_request().await;
     line.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n").await;
-    let body = soon(response).await.expect("an end").expect("a response").into_body();
-    drop(body);
+    drop(soon(response).await.expect("a response").into_body());
     assert_eq!(line.rest().await, b"");
 }
 
