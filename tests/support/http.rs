@@ -366,6 +366,20 @@ impl RawResponse {
         Self { line, status, headers, body: Vec::new() }
     }
 
+    /// A response of another version, whose head a library has read.
+    pub fn from_parts(head: &http::response::Parts, body: Vec<u8>) -> Self {
+        let headers = head
+            .headers
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.to_str().expect("a text").to_owned()));
+        Self {
+            line: format!("{:?} {}", head.version, head.status),
+            status: head.status.as_u16(),
+            headers: headers.collect(),
+            body,
+        }
+    }
+
     pub fn header(&self, name: &str) -> Option<&str> {
         only(&self.headers, name)
     }

@@ -64,10 +64,5 @@ pub async fn send(client: &mut Client, request: Request<()>, body: &str) -> RawR
         receiving.flow_control().release_capacity(data.len()).expect("its window");
         body.extend_from_slice(&data);
     }
-    let line = format!("{:?} {}", head.version, head.status);
-    let headers = head
-        .headers
-        .iter()
-        .map(|(name, value)| (name.to_string(), value.to_str().expect("ASCII").to_owned()));
-    RawResponse { line, status: head.status.as_u16(), headers: headers.collect(), body }
+    RawResponse::from_parts(&head, body)
 }

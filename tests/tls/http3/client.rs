@@ -14,13 +14,13 @@ use std::{
 use bytes::{Buf, Bytes};
 use h3::client::{RequestStream, SendRequest};
 use h3_quinn::{BidiStream, OpenStreams};
-use http::{HeaderMap, Request, Response};
+use http::{HeaderMap, Request};
 use policy_server::{App, Tls};
 use quinn::{ClientConfig, Endpoint, crypto::rustls::QuicClientConfig};
 use tokio::task::JoinHandle;
 use tokio_rustls::rustls;
 
-use policy_tests::http::{Running, soon};
+use policy_tests::http::{RawResponse, Running, soon};
 
 /// An app over TLS and QUIC, with its own certificate.
 pub(crate) struct Server {
@@ -64,18 +64,9 @@ impl Server {
         crate::client::trusting_development(&self.folder)
     }
 
-    pub(crate) fn client_config(&self) -> ClientConfig {
-        let mut tls = self.trust();
-        tls.alpn_protocols = vec![b"h3".to_vec()];
-        tls.enable_early_data = true;
-        ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).expect("TLS 1.3")))
-    }
-
     /// A client with its own UDP port and session cache.
     pub(crate) fn client(&self) -> Endpoint {
-        let mut endpoint = Endpoint::client("127.0.0.1:0".parse().unwrap()).expect("a port");
-        endpoint.set_default_client_config(self.client_config());
-        endpoint
+        endpoint(self.trust())
     }
 
     pub(crate) async fn connect(&self) -> Session {
@@ -95,13 +86,13 @@ impl Server {
         mut transport: quinn::TransportConfig,
     ) -> quinn::Connection {
         transport.keep_alive_interval(Some(Duration::from_millis(50)));
-        let mut config = self.client_config();
+        let mut config = config(self.trust());
         config.transport_config(Arc::new(transport));
         let quic = self.client().connect_with(config, self.address(), "localhost");
         soon(quic.expect("an address")).await.expect("a handshake")
     }
 
-    pub(crate) async fn response(&self, method: &str, path: &str) -> TestResponse {
+    pub(crate) async fn response(&self, method: &str, path: &str) -> RawResponse {
         self.connect().await.response(request(method, path), "").await
     }
 }
@@ -112,6 +103,19 @@ impl Drop for Server {
     }
 }
 
+fn config(mut tls: rustls::ClientConfig) -> ClientConfig {
+    tls.alpn_protocols = vec![b"h3".to_vec()];
+    tls.enable_early_data = true;
+    ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).expect("TLS 1.3")))
+}
+
+/// A client with its own UDP port.
+pub(crate) fn endpoint(tls: rustls::ClientConfig) -> Endpoint {
+    let mut endpoint = Endpoint::client("127.0.0.1:0".parse().unwrap()).expect("a port");
+    endpoint.set_default_client_config(config(tls));
+    endpoint
+}
+
 pub(crate) fn request(method: &str, path: &str) -> Request<()> {
     let uri = format!("https://localhost{path}");
     Request::builder().method(method).uri(uri).body(()).expect("a request")
@@ -120,7 +124,7 @@ pub(crate) fn request(method: &str, path: &str) -> Request<()> {
 /// An HTTP/3 connection.
 pub(crate) struct Session {
     pub(crate) quic: quinn::Connection,
-    requests: SendRequest<OpenStreams, Bytes>,
+    pub(crate) requests: SendRequest<OpenStreams, Bytes>,
     /// Why the connection ended.
     pub(crate) ended: JoinHandle<h3::error::ConnectionError>,
 }
@@ -146,7 +150,7 @@ impl Session {
         &mut self,
         request: Request<()>,
         body: impl Into<Bytes>,
-    ) -> TestResponse {
+    ) -> RawResponse {
         self.try_response(request, body).await.expect("a response")
     }
 
@@ -154,7 +158,7 @@ impl Session {
         &mut self,
         request: Request<()>,
         body: impl Into<Bytes>,
-    ) -> Result<TestResponse, h3::error::StreamError> {
+    ) -> Result<RawResponse, h3::error::StreamError> {
         let mut stream = soon(self.requests.send_request(request)).await?;
         let body = body.into();
         if !body.is_empty() {
@@ -167,42 +171,21 @@ impl Session {
 }
 
 /// The response on a stream, to its end.
-pub(crate) async fn read(stream: &mut Stream) -> Result<TestResponse, h3::error::StreamError> {
-    let head = soon(stream.recv_response()).await?;
+pub(crate) async fn read(stream: &mut Stream) -> Result<RawResponse, h3::error::StreamError> {
+    Ok(read_with_trailers(stream).await?.0)
+}
+
+/// The same, and its trailers.
+pub(crate) async fn read_with_trailers(
+    stream: &mut Stream,
+) -> Result<(RawResponse, Option<HeaderMap>), h3::error::StreamError> {
+    let (head, ()) = soon(stream.recv_response()).await?.into_parts();
     let mut body = Vec::new();
     while let Some(mut data) = soon(stream.recv_data()).await? {
         body.extend_from_slice(&data.copy_to_bytes(data.remaining()));
     }
     let trailers = soon(stream.recv_trailers()).await?;
-    Ok(TestResponse { head, body, trailers })
-}
-
-#[derive(Debug)]
-pub(crate) struct TestResponse {
-    pub(crate) head: Response<()>,
-    pub(crate) body: Vec<u8>,
-    pub(crate) trailers: Option<HeaderMap>,
-}
-
-impl TestResponse {
-    pub(crate) fn status(&self) -> u16 {
-        self.head.status().as_u16()
-    }
-
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.head.headers().get(name).map(|value| value.to_str().expect("a text"))
-    }
-
-    pub(crate) fn text(&self) -> &str {
-        str::from_utf8(&self.body).expect("a text")
-    }
-
-    /// The code of a problem; checks that its body repeats the status.
-    pub(crate) fn problem(&self) -> (u16, String) {
-        let problem: serde_json::Value = serde_json::from_slice(&self.body).expect("JSON");
-        assert_eq!(problem["status"], self.status());
-        (self.status(), problem["code"].as_str().expect("a code").to_owned())
-    }
+    Ok((RawResponse::from_parts(&head, body), trailers))
 }
 
 /// One field line of a section, as a literal.

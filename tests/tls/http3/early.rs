@@ -133,7 +133,7 @@ async fn only_replayable_requests_are_served_before_the_handshake_completes() {
     assert!(soon(accepted).await, "early data was taken");
     let mut session = Session::over(quic).await;
     let posted = session.response(request("POST", "/echo"), "again").await;
-    assert_eq!((posted.status(), posted.text()), (200, "again"));
+    assert_eq!((posted.status, posted.text()), (200, "again"));
     let owned = session.response(request("GET", "/mine"), "").await;
     assert_eq!(owned.problem(), (401, "auth.credentials-missing".to_owned()));
     assert_eq!(session.response(request("GET", "/early"), "").await.text(), "None");

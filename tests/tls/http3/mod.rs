@@ -3,7 +3,7 @@
 
 mod announced;
 mod browser;
-mod client;
+pub(crate) mod client;
 mod connections;
 mod early;
 mod floods;

@@ -33,7 +33,7 @@ async fn unread_responses_of_a_connection_make_its_next_requests_wait() {
     let mut first = [0];
     soon(streams[0].read_exact(&mut first)).await.unwrap();
     // Another connection is served at once, and by then the requests of this one have arrived.
-    assert_eq!(server.connect().await.response(request("GET", "/hello"), "").await.status(), 200);
+    assert_eq!(server.connect().await.response(request("GET", "/hello"), "").await.status, 200);
     assert_eq!(count.load(Ordering::SeqCst), 2);
     let read = streams.into_iter().map(|mut receive| {
         tokio::spawn(async move { soon(receive.read_to_end(BLOCK + 4096)).await.unwrap().len() })

@@ -4,7 +4,6 @@ use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
 
 use bytes::{Buf, Bytes};
 use futures_util::{StreamExt, stream};
-use h3_quinn::OpenStreams;
 use http_body_util::BodyExt;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -12,7 +11,6 @@ use policy_server::{
     Body,
     http::{HeaderMap, HeaderValue, Request, Response},
 };
-use quinn::{ClientConfig, Endpoint, crypto::rustls::QuicClientConfig};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
@@ -20,7 +18,10 @@ use tokio::{
 };
 use tokio_rustls::{TlsConnector, rustls};
 
-use crate::protocols::{Case, HOST, Payload, TestResponse};
+use crate::{
+    http3::client::{Session, endpoint},
+    protocols::{Case, HOST, Payload, TestResponse},
+};
 
 /// The longest that a response may take, generous for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -168,7 +169,7 @@ impl Client for Http2 {
 /// HTTP/3, all requests on one connection.
 pub(crate) struct Http3 {
     place: Place,
-    session: Option<(Endpoint, h3::client::SendRequest<OpenStreams, Bytes>)>,
+    session: Option<Session>,
 }
 
 impl Http3 {
@@ -176,21 +177,11 @@ impl Http3 {
         Self { place, session: None }
     }
 
-    async fn connect(&self) -> (Endpoint, h3::client::SendRequest<OpenStreams, Bytes>) {
-        let mut config = self.place.trust.clone().expect("TLS");
-        config.alpn_protocols = vec![b"h3".to_vec()];
-        let config = QuicClientConfig::try_from(config).expect("TLS 1.3");
-        let mut endpoint =
-            Endpoint::client("127.0.0.1:0".parse().expect("a port")).expect("a port");
-        endpoint.set_default_client_config(ClientConfig::new(Arc::new(config)));
-        let quic = endpoint.connect(self.place.address, HOST).expect("an address");
-        let quic = timeout(PATIENCE, quic).await.expect("a handshake").expect("a handshake");
-        let transport = h3_quinn::Connection::new(quic);
-        let (mut driver, requests) = h3::client::new(transport).await.expect("HTTP/3");
-        tokio::spawn(
-            async move { std::future::poll_fn(|context| driver.poll_close(context)).await },
-        );
-        (endpoint, requests)
+    async fn connect(&self) -> Session {
+        let client = endpoint(self.place.trust.clone().expect("TLS"));
+        let quic = client.connect(self.place.address, HOST).expect("an address");
+        Session::over(timeout(PATIENCE, quic).await.expect("a handshake").expect("a handshake"))
+            .await
     }
 }
 
@@ -199,7 +190,7 @@ impl Client for Http3 {
         if self.session.is_none() {
             self.session = Some(self.connect().await);
         }
-        let (_, requests) = self.session.as_mut().expect("a connection");
+        let requests = &mut self.session.as_mut().expect("a connection").requests;
         let (head, mut body) = build_request(case, "https").into_parts();
         let stream = requests.send_request(Request::from_parts(head, ())).await;
         let (mut sending, mut receiving) = stream.expect("a stream").split();
