@@ -1,5 +1,7 @@
 //! Groups, fallbacks, layers, and an app inside of axum.
 
+use policy_tests::handlers::peer;
+
 use super::*;
 
 #[tokio::test]
@@ -60,12 +62,6 @@ async fn apps_with_layers_are_wrapped_from_the_first_to_the_last() {
 
 #[tokio::test]
 async fn apps_with_layers_resolve_client_and_host() {
-    #[get("/peer")]
-    #[auth(public)]
-    async fn peer(PeerAddr(address): PeerAddr) -> String {
-        address.to_string()
-    }
-
     let app = App::new(()).routes(routes![peer, plain]).layer(marked("one"));
     let server = Running::start(app).await;
     let mut connection = server.connect().await;

@@ -12,7 +12,7 @@ use policy_server::{
 use policy_tests::{
     authority::{Authority, trusting},
     folder::Folder,
-    handlers::{elevate, logout, refresh},
+    handlers::{elevate, login_as, logout, refresh},
     http::{Running, exchange, request, settle, until},
     http2,
     redis::Redis,
@@ -29,12 +29,6 @@ use crate::read;
 pub(crate) async fn alone() -> MutexGuard<'static, ()> {
     static PROCESS: Mutex<()> = Mutex::const_new(());
     PROCESS.lock().await
-}
-
-#[post("/login/{user}")]
-#[auth(public)]
-async fn login(user: String, sessions: Sessions) -> Result<(), Problem> {
-    Ok(sessions.login(user).await?)
 }
 
 #[post("/revoke/{user}")]
@@ -68,7 +62,7 @@ fn app(metrics: &Metrics) -> App<()> {
         .sessions(Sessions::memory())
         .tokens(Tokens::hs256([("k", SecretKey::from_bytes([7; 32]))]).unwrap())
         .csrf(CsrfPolicy::Exempt("the test sends no tokens"))
-        .routes(routes![login, elevate, logout, revoke, everyone, token, refresh, rated])
+        .routes(routes![login_as, elevate, logout, revoke, everyone, token, refresh, rated])
 }
 
 async fn post(client: &TestClient, path: &str, cookie: &str) -> TestResponse {

@@ -18,7 +18,7 @@ use policy_server::{
 };
 pub(crate) use policy_tests::http::until;
 use policy_tests::{
-    handlers::{by_ticket, csrf, logout, me, refresh, revoke, revoke_all, ticket, token},
+    handlers::{by_ticket, csrf, login_as, logout, me, refresh, revoke, revoke_all, ticket, token},
     redis::PATIENCE,
 };
 use serde_json::Value;
@@ -42,12 +42,6 @@ const PAUSE: Duration = Duration::from_millis(20);
 #[auth(public)]
 async fn public() -> &'static str {
     "hello"
-}
-
-#[post("/login/{user}")]
-#[auth(public)]
-async fn login(user: String, sessions: Sessions) -> Result<(), Problem> {
-    Ok(sessions.login(user.as_str()).await?)
 }
 
 /// Users whose logins are held, and users whose logins may continue.
@@ -188,7 +182,7 @@ pub(crate) fn app(
         .readiness("/ready")
         .sessions(sessions)
         .tokens(tokens)
-        .routes(routes![public, login, logout, revoke_all, me, csrf, count, set, has, events])
+        .routes(routes![public, login_as, logout, revoke_all, me, csrf, count, set, has, events])
         .routes(routes![issue, refresh, token, revoke, ticket, by_ticket])
         .routes(routes![rated, plenty, crowded, held_login, held_issue, revoke_user])
         .routes(routes![issue_in_session, end])

@@ -36,6 +36,12 @@ pub async fn status(status: u16) -> StatusCode {
     StatusCode::from_u16(status).unwrap_or_default()
 }
 
+#[get("/peer")]
+#[auth(public)]
+pub async fn peer(PeerAddr(address): PeerAddr) -> String {
+    address.to_string()
+}
+
 #[get("/me")]
 #[auth(session)]
 pub async fn me(me: Principal) -> String {
@@ -52,6 +58,13 @@ pub async fn csrf(token: CsrfToken) -> CsrfToken {
 #[auth(public)]
 pub async fn login(sessions: Sessions) -> Result<(), Problem> {
     Ok(sessions.login("ada").await?)
+}
+
+#[post("/login/{user}")]
+#[auth(public)]
+pub async fn login_as(user: String, sessions: Sessions) -> Result<String, Problem> {
+    sessions.login(user.as_str()).await?;
+    Ok(user)
 }
 
 #[post("/elevate")]

@@ -1,6 +1,7 @@
 //! The library's own extractors.
 
 use policy_server::extract::{JsonRejection, QueryRejection};
+use policy_tests::handlers::peer;
 
 use super::*;
 
@@ -68,12 +69,6 @@ async fn state(State(shop): State<Shop>, State(db): State<Db>) -> String {
 #[auth(public)]
 async fn route(id: u8, route: MatchedRoute, peer: Option<PeerAddr>) -> String {
     format!("{id} {} {} {peer:?}", route.path(), route.handler())
-}
-
-#[get("/peer")]
-#[auth(public)]
-async fn peer(PeerAddr(address): PeerAddr) -> String {
-    address.to_string()
 }
 
 const JSON: &str = "application/json";

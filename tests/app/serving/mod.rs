@@ -21,7 +21,7 @@ use bytes::Bytes;
 use futures_util::{Stream, stream};
 use policy_server::{Body, ListenAddress, ServerSettings, prelude::*};
 use policy_tests::{
-    handlers::{echo, never},
+    handlers::{echo, never, peer},
     http::{Connection, Running, StoppedTime, request, soon, until},
 };
 use serde::Deserialize;
@@ -107,12 +107,6 @@ async fn large() -> Bytes {
 async fn large_stream() -> Body {
     let chunk = Bytes::from(vec![b'x'; 1 << 20]);
     Body::from_stream(stream::repeat(Ok::<_, Infallible>(chunk)))
-}
-
-#[get("/peer")]
-#[auth(public)]
-async fn peer(PeerAddr(address): PeerAddr) -> String {
-    address.to_string()
 }
 
 fn app_with(gate: &Gate) -> App<Gate> {

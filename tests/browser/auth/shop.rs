@@ -17,7 +17,7 @@ use policy_core::cors::CorsConfig;
 use policy_server::{Policies, session::SessionSettings, tokens::SecretKey};
 use policy_tests::{
     bidi::Bidi,
-    handlers::{csrf, me, revoke},
+    handlers::{csrf, login_as, me, revoke},
     pages,
     tls::TlsFront,
 };
@@ -47,13 +47,6 @@ async fn form(token: CsrfToken) -> impl IntoResponse {
     let form =
         format!("<!doctype html><form method=post action=/transfer>{}</form>", token.field());
     ([("referrer-policy", "no-referrer")], Html(form))
-}
-
-#[post("/login/{user}")]
-#[auth(public)]
-async fn login(user: String, sessions: Sessions) -> Result<String, Problem> {
-    sessions.login(&*user).await?;
-    Ok(user)
 }
 
 #[post("/logout")]
@@ -175,7 +168,7 @@ impl Shop {
                 .routes(routes![
                     page,
                     form,
-                    login,
+                    login_as,
                     logout,
                     visit,
                     me,

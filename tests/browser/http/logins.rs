@@ -1,7 +1,7 @@
 //! Logins in several apps on the ports of one host, as during development.
 
 use super::*;
-use policy_tests::handlers::me;
+use policy_tests::handlers::{login_as, me};
 
 #[get("/")]
 #[auth(public)]
@@ -9,15 +9,8 @@ async fn index() -> axum::response::Html<&'static str> {
     axum::response::Html("<!doctype html><title>app</title>")
 }
 
-#[post("/login/{user}")]
-#[auth(public)]
-async fn login(user: String, sessions: Sessions) -> Result<String, Problem> {
-    sessions.login(&*user).await?;
-    Ok(user)
-}
-
 fn app() -> App<()> {
-    App::new(()).sessions(Sessions::memory()).routes(routes![index, login, me])
+    App::new(()).sessions(Sessions::memory()).routes(routes![index, login_as, me])
 }
 
 fn fetch(browser: &Browser, method: &str, path: &str) -> Result<Value, Failure> {
@@ -50,7 +43,7 @@ fn two_apps_on_one_host_do_not_end_each_others_logins() -> Result<(), Failure> {
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
 fn a_cookie_of_another_app_is_named_where_it_is_refused() -> Result<(), Failure> {
     let shared = || App::new(()).sessions(Sessions::memory().cookie_name("shared"));
-    let shared = || Site::open(shared().routes(routes![index, login, me]));
+    let shared = || Site::open(shared().routes(routes![index, login_as, me]));
     let sites = [shared()?, shared()?];
     let browser = Browser::start()?;
     for site in &sites {

@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use policy_tests::handlers::login_as;
+
 use super::*;
 
 #[get("/rated")]
@@ -204,13 +206,6 @@ async fn anybody() -> &'static str {
     "anybody"
 }
 
-#[post("/login/{user}")]
-#[auth(public)]
-async fn login(user: String, sessions: Sessions) -> Result<String, Problem> {
-    sessions.login(user.as_str()).await?;
-    Ok(user)
-}
-
 const OWN: &str = "https://api.shop.example";
 
 #[tokio::test]
@@ -221,7 +216,7 @@ async fn a_rate_per_principal_follows_the_user_across_addresses() {
         .policies(Policies::new().cors(SHOP))
         .clock(clock.clone())
         .sessions(Sessions::memory())
-        .routes(routes![mine, anybody, login]);
+        .routes(routes![mine, anybody, login_as]);
     let client = app.test();
     let mut cookies = Vec::new();
     for user in ["ada", "ada", "bob"] {
