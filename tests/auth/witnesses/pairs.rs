@@ -59,40 +59,33 @@ impl Pair {
     }
 }
 
+/// A pair of mounts.
+fn mounts(name: &'static str, effect: Effect, old: Mount, new: Mount) -> Pair {
+    let [old, new] =
+        [old, new].map(|mount| move |it: App<()>, _: &str| it.mount("/m", mount.clone()));
+    pair(name, effect, old, new)
+}
+
 /// A pair of mounts that differ in their callers.
 fn admits(name: &'static str, old: AuthRequirement, new: AuthRequirement) -> Pair {
-    let mounted = |callers: AuthRequirement| {
-        move |it: App<()>, _: &str| it.mount("/m", reads().auth(callers))
-    };
-    pair(name, Requests, mounted(old), mounted(new))
+    mounts(name, Requests, reads().auth(old), reads().auth(new))
 }
 
 /// A pair of a mount for these callers, and one for everybody.
 fn opens(name: &'static str, old: AuthRequirement) -> Pair {
-    pair(
-        name,
-        Requests,
-        move |it, _| it.mount("/m", reads().auth(old)),
-        |it, _| it.mount("/m", reads().public()),
-    )
+    mounts(name, Requests, reads().auth(old), reads().public())
 }
 
 /// A pair of mounts that differ in their protection against forged requests.
 fn checks(name: &'static str, old: CsrfPolicy, new: CsrfPolicy) -> Pair {
-    let mounted = |csrf: CsrfPolicy| {
-        move |it: App<()>, _: &str| it.mount("/m", writes().auth(USER).csrf(csrf))
-    };
-    pair(name, Requests, mounted(old), mounted(new))
+    let [old, new] = [old, new].map(|csrf| writes().auth(USER).csrf(csrf));
+    mounts(name, Requests, old, new)
 }
 
 /// A pair of mounts that differ in their limits.
 fn limited(name: &'static str, effect: Effect, mount: fn() -> Mount, limits: [Limits; 2]) -> Pair {
-    let [old, new] = limits.map(|limits| {
-        move |it: App<()>, _: &str| {
-            it.mount("/m", mount().public().policies(policies().limits(limits)))
-        }
-    });
-    pair(name, effect, old, new)
+    let [old, new] = limits.map(|limits| mount().public().policies(policies().limits(limits)));
+    mounts(name, effect, old, new)
 }
 
 /// A service for GET and HEAD.
@@ -114,23 +107,18 @@ fn policies() -> Policies {
 }
 
 /// A mount for everybody with a CORS policy.
-fn shared(app: App<()>, cors: CorsPolicy) -> App<()> {
-    app.mount("/m", reads().public().policies(policies().cors(cors)))
+fn shared(cors: CorsPolicy) -> Mount {
+    reads().public().policies(policies().cors(cors))
 }
 
 /// A pair of such mounts.
 fn shares(name: &'static str, old: CorsPolicy, new: CorsPolicy) -> Pair {
-    pair(name, Requests, move |it, _| shared(it, old), move |it, _| shared(it, new))
+    mounts(name, Requests, shared(old), shared(new))
 }
 
 /// A mount for users that pages of other sites may reach, or not.
-fn isolated(app: App<()>, policies: Policies) -> App<()> {
-    app.mount("/m", reads().auth(USER).policies(policies))
-}
-
-fn protected(app: App<()>, headers: HeadersPolicyBuilder) -> App<()> {
-    let page = service_fn(async |_: Request| Ok::<_, Infallible>(Html("reached").into_response()));
-    app.mount("/m", Mount::new(page).public().policies(policies().headers(headers.build())))
+fn isolated(policies: Policies) -> Mount {
+    reads().auth(USER).policies(policies)
 }
 
 /// A pair of pages that differ in this header.
@@ -140,18 +128,20 @@ fn protects(
     old: HeadersPolicyBuilder,
     new: HeadersPolicyBuilder,
 ) -> Pair {
-    let effect = Field("GET /m", header);
-    pair(name, effect, move |it, _| protected(it, old), move |it, _| protected(it, new))
+    let [old, new] = [old, new].map(|headers| {
+        let page = async |_: Request| Ok::<_, Infallible>(Html("reached").into_response());
+        Mount::new(service_fn(page)).public().policies(policies().headers(headers.build()))
+    });
+    mounts(name, Field("GET /m", header), old, new)
 }
 
-fn cached(app: App<()>, cache: CachePolicyBuilder) -> App<()> {
-    app.mount("/m", reads().public().policies(policies().cache(cache.build())))
+fn cached(cache: CachePolicyBuilder) -> Mount {
+    reads().public().policies(policies().cache(cache.build()))
 }
 
 /// A pair of mounts that differ in `Cache-Control`.
 fn caches(name: &'static str, old: CachePolicyBuilder, new: CachePolicyBuilder) -> Pair {
-    let effect = Field("GET /m", "cache-control");
-    pair(name, effect, move |it, _| cached(it, old), move |it, _| cached(it, new))
+    mounts(name, Field("GET /m", "cache-control"), cached(old), cached(new))
 }
 
 macro_rules! handlers {
@@ -251,12 +241,13 @@ fn callers() -> Vec<Pair> {
             |it, _| it.fallback(page().auth(ADMIN)),
             |it, _| it.fallback(page().public()),
         ),
-        both_ways(
+        mounts(
             "writes by tokens, too",
             Requests,
-            |it, _| it.mount("/m", writes().auth(USER)),
-            |it, _| it.mount("/m", writes().auth(USER.or_token())),
-        ),
+            writes().auth(USER),
+            writes().auth(USER.or_token()),
+        )
+        .both_ways(),
     ]
 }
 
@@ -289,12 +280,7 @@ fn forgery() -> Vec<Pair> {
                 it.group("/g", group.mount("/m", writes().auth(USER)))
             },
         ),
-        pair(
-            "an exempt login",
-            Requests,
-            |it, _| it.mount("/m", writes().public()),
-            |it, _| it.mount("/m", writes().public().csrf(EXEMPT)),
-        ),
+        mounts("an exempt login", Requests, writes().public(), writes().public().csrf(EXEMPT)),
         pair(
             "an exempt fallback",
             Requests,
@@ -324,13 +310,13 @@ fn forgery() -> Vec<Pair> {
 }
 
 fn pages() -> Vec<Pair> {
+    let deletes = |methods: &'static [&'static str]| {
+        let cors = CorsPolicy::origins(&["https://a.example"]).methods(methods).build();
+        let mount = reads().methods([Method::GET, Method::DELETE]).auth(PROGRAM);
+        mount.policies(policies().cors(cors))
+    };
     vec![
-        pair(
-            "a first origin",
-            Requests,
-            |it, _| it.mount("/m", reads().public()),
-            |it, _| shared(it, LOGGED_IN),
-        ),
+        mounts("a first origin", Requests, reads().public(), shared(LOGGED_IN)),
         shares("one origin more", A, A_AND_B),
         shares("every origin", A, ANY),
         shares("a wildcard", CorsPolicy::origins(&["https://a.shop.example"]).build(), SHOPS),
@@ -340,20 +326,7 @@ fn pages() -> Vec<Pair> {
             SHOPS,
         ),
         shares("credentials", A, LOGGED_IN),
-        pair(
-            "a method more",
-            Requests,
-            |it, _| {
-                let cors = CorsPolicy::origins(&["https://a.example"]).methods(&["GET"]).build();
-                let mount = reads().methods([Method::GET, Method::DELETE]).auth(PROGRAM);
-                it.mount("/m", mount.policies(policies().cors(cors)))
-            },
-            |it, _| {
-                let cors = CorsPolicy::origins(&["https://a.example"]).methods(&["GET", "DELETE"]);
-                let mount = reads().methods([Method::GET, Method::DELETE]).auth(PROGRAM);
-                it.mount("/m", mount.policies(policies().cors(cors.build())))
-            },
-        ),
+        mounts("a method more", Requests, deletes(&["GET"]), deletes(&["GET", "DELETE"])),
         shares(
             "a request header more",
             CorsPolicy::origins(&["https://a.example"]).headers(&["x-a"]).build(),
@@ -423,23 +396,23 @@ fn pages() -> Vec<Pair> {
                     .routes(routes![list_of_a_and_b])
             },
         ),
-        pair(
+        mounts(
             "pages of the same site",
             Requests,
-            |it, _| isolated(it, policies().isolation(Isolation::SameOrigin)),
-            |it, _| isolated(it, policies().isolation(Isolation::SameSite)),
+            isolated(policies().isolation(Isolation::SameOrigin)),
+            isolated(policies().isolation(Isolation::SameSite)),
         ),
-        pair(
+        mounts(
             "pages of every site",
             Requests,
-            |it, _| isolated(it, policies().isolation(Isolation::SameSite)),
-            |it, _| isolated(it, policies().no_isolation()),
+            isolated(policies().isolation(Isolation::SameSite)),
+            isolated(policies().no_isolation()),
         ),
-        pair(
+        mounts(
             "isolation is gone",
             Requests,
-            |it, _| isolated(it, policies().isolation(Isolation::SameOrigin)),
-            |it, _| isolated(it, policies()),
+            isolated(policies().isolation(Isolation::SameOrigin)),
+            isolated(policies()),
         ),
         pair(
             "isolation of the app",
@@ -461,27 +434,19 @@ fn pages() -> Vec<Pair> {
 
 fn paths() -> Vec<Pair> {
     vec![
-        pair(
+        mounts(
             "a method is served",
             Requests,
-            |it, _| it.mount("/m", reads().public()),
-            |it, _| {
-                let methods = [Method::GET, Method::HEAD, Method::POST];
-                it.mount("/m", reads().methods(methods).public())
-            },
+            reads().public(),
+            reads().methods([Method::GET, Method::HEAD, Method::POST]).public(),
         ),
-        pair(
+        mounts(
             "all methods are served",
             Requests,
-            |it, _| it.mount("/m", reads().auth(USER)),
-            |it, _| it.mount("/m", reads().all_methods().auth(USER)),
+            reads().auth(USER),
+            reads().all_methods().auth(USER),
         ),
-        pair(
-            "encoded slashes",
-            Requests,
-            |it, _| it.mount("/m", reads().public()),
-            |it, _| it.mount("/m", reads().public().encoded_slashes()),
-        ),
+        mounts("encoded slashes", Requests, reads().public(), reads().public().encoded_slashes()),
         both_ways(
             "another mount",
             Requests,
@@ -640,11 +605,11 @@ fn responses() -> Vec<Pair> {
             BARE.permissions(&["camera=()"]),
             BARE.permissions(&["camera=(self)"]),
         ),
-        pair(
+        mounts(
             "no headers at all",
             Field("GET /m", "x-content-type-options"),
-            |it, _| it.mount("/m", reads().public()),
-            |it, _| it.mount("/m", reads().public().policies(policies().no_headers())),
+            reads().public(),
+            reads().public().policies(policies().no_headers()),
         ),
         caches("a stored response", NO_STORE, CachePolicy::unstated().max_age(600)),
         caches("a response in shared caches", NO_STORE, CachePolicy::unstated().s_maxage(600)),
@@ -652,11 +617,11 @@ fn responses() -> Vec<Pair> {
         caches("a longer time", PRIVATE.max_age(60), PRIVATE.max_age(86_400)),
         caches("without asking again", PRIVATE.no_cache(), PRIVATE),
         caches("stale responses", PUBLIC.max_age(60), PUBLIC.max_age(60).stale_if_error(600)),
-        pair(
+        mounts(
             "one response for all tenants",
             Field("GET /m", "vary"),
-            |it, _| cached(it, PUBLIC.max_age(60).vary(&["x-tenant"])),
-            |it, _| cached(it, PUBLIC.max_age(60)),
+            cached(PUBLIC.max_age(60).vary(&["x-tenant"])),
+            cached(PUBLIC.max_age(60)),
         ),
     ]
 }
