@@ -95,7 +95,7 @@ pub use catalogue::{
 };
 pub use const_text::ConstText;
 pub use grammar::is_token;
-pub use validator::{PolicyPart, Violation};
+pub use validator::Violation;
 
 /// Tests the example of the README like those of the documentation.
 #[cfg(all(doctest, feature = "engine"))]

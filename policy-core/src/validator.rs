@@ -1,21 +1,14 @@
 //! Applying the rules of every facet: one entry at a time, so that the compiler can evaluate them
 //! in constants, while all other callers get every violation at once.
 
-use core::fmt::Debug;
-
 use crate::{
     catalogue::{Rule, Severity},
     const_text::ConstText,
     grammar::eq,
 };
 
-/// The parts of a policy, by the names that they have in its attribute.
-pub trait PolicyPart: Copy + Debug + PartialEq + 'static {
-    /// The name of the attribute.
-    const POLICY: &'static str;
-    /// Every part, in the order in which violations are reported.
-    const ALL: &'static [Self];
-
+/// The parts of a policy; no other crate can name it.
+pub trait PolicyPart {
     /// The name in the attribute.
     fn name(self) -> &'static str;
 }
@@ -104,10 +97,7 @@ macro_rules! parts {
             }
         }
 
-        impl $crate::PolicyPart for $parts {
-            const POLICY: &'static str = $policy;
-            const ALL: &'static [Self] = Self::ALL;
-
+        impl $crate::validator::PolicyPart for $parts {
             fn name(self) -> &'static str {
                 self.name()
             }
@@ -120,12 +110,11 @@ macro_rules! parts {
             /// The violation as text for a panic in a constant: policy, part, value, message, code
             /// and, on a separate line, the fix.
             pub const fn text(&self) -> $crate::ConstText {
-                self.words($policy, self.part.name(), self.part.is_list(), self.rule.help())
+                self.text_with_help(self.rule.help())
             }
 
-            /// The same text, with the fix for the builder of the policy.
-            pub const fn text_of_builder(&self) -> $crate::ConstText {
-                let help = self.rule.help_in_builder();
+            /// The same text with another fix.
+            pub(crate) const fn text_with_help(&self, help: &str) -> $crate::ConstText {
                 self.words($policy, self.part.name(), self.part.is_list(), help)
             }
         }
@@ -190,12 +179,7 @@ macro_rules! validator {
 macro_rules! policy {
     ($policy:ident, $builder:ident, $spec:ident, $violation:ident) => {
         impl $policy {
-            /// Checks a spec, as the macros do.
-            ///
-            /// # Errors
-            ///
-            /// The first violation.
-            pub const fn try_new(spec: $spec<'static>) -> Result<Self, $violation<'static>> {
+            const fn try_new(spec: $spec<'static>) -> Result<Self, $violation<'static>> {
                 match spec.first_error() {
                     None => Ok(Self(spec)),
                     Some(violation) => Err(violation),
@@ -238,7 +222,9 @@ macro_rules! policy {
             pub const fn build(self) -> $policy {
                 match self.try_build() {
                     Ok(policy) => policy,
-                    Err(violation) => violation.text_of_builder().panic(),
+                    Err(violation) => {
+                        violation.text_with_help(violation.rule.help_in_builder()).panic()
+                    }
                 }
             }
         }

@@ -4,8 +4,9 @@ use http::{
     HeaderMap, HeaderName, HeaderValue, Method, StatusCode,
     header::{CACHE_CONTROL, CONTENT_LOCATION, EXPIRES, VARY},
 };
-use policy_core::cache::{
-    Audience, CacheExchange, CachePolicy, CacheSpec, Caching, ResponseFacts, apply,
+use policy_core::{
+    cache::{Audience, CacheExchange, CachePolicy, CacheSpec, Caching, ResponseFacts, apply},
+    route::FromSpec as _,
 };
 use policy_core_tests::{
     caching::{CACHEABLE_BY_DEFAULT, Cache, Field, may_store},
@@ -144,7 +145,7 @@ fn policies() -> impl Strategy<Value = CachePolicy> {
                 vary,
                 ..CacheSpec::NOTHING
             };
-            CachePolicy::try_new(spec).ok()
+            CachePolicy::from_spec(spec).ok()
         },
     )
 }

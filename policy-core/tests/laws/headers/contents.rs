@@ -4,9 +4,12 @@ use http::{
     HeaderMap, HeaderValue,
     header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE},
 };
-use policy_core::headers::{
-    HeadersPolicy, HeadersSpec, Nonce, SecurityHeaders,
-    csp::{self, Directive, Name, Source},
+use policy_core::{
+    headers::{
+        HeadersPolicy, HeadersSpec, Nonce, SecurityHeaders,
+        csp::{self, Directive, Name, Source},
+    },
+    route::FromSpec as _,
 };
 use proptest::{collection::vec, prelude::*, sample::select};
 
@@ -24,7 +27,7 @@ fn read(policy: &str) -> Read {
 
 fn header(directives: &'static [Directive<'static>], nonce: Option<&Nonce>) -> Option<String> {
     let spec = HeadersSpec { csp: Some(directives), ..HeadersSpec::NOTHING };
-    let policy = HeadersPolicy::try_new(spec).ok()?;
+    let policy = HeadersPolicy::from_spec(spec).ok()?;
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html"));
     SecurityHeaders::new(&policy).apply(&mut headers, nonce);
