@@ -7,7 +7,7 @@ use crate::grammar::names_contain;
 
 /// Headers that occur only in requests: the client, what it asks for, and its conditions (RFC 9110
 /// 7.2, 10.1, 11.6, 11.7, 12.5, 13.1, 14.2; RFC 6265 5.4; Fetch 3.2).
-pub const REQUEST: [&str; 22] = [
+const REQUEST: [&str; 22] = [
     "accept",
     "accept-charset",
     "accept-encoding",
@@ -34,7 +34,7 @@ pub const REQUEST: [&str; 22] = [
 
 /// Headers that occur only in responses: about the server and the next step (RFC 9110 10.2, 11.6,
 /// 11.7, 12.5.5, 14.3; RFC 9111 5.1; RFC 6265 4.1).
-pub const RESPONSE: [&str; 12] = [
+const RESPONSE: [&str; 12] = [
     "accept-ranges",
     "age",
     "allow",
@@ -51,7 +51,7 @@ pub const RESPONSE: [&str; 12] = [
 
 /// Headers that describe the representation, whether or not its bytes are sent (RFC 9110 8.3 to
 /// 8.8). A 304 has only those that a cache needs to select and update its stored response.
-pub const REPRESENTATION: [&str; 7] = [
+const REPRESENTATION: [&str; 7] = [
     "content-encoding",
     "content-language",
     "content-length",
@@ -62,15 +62,15 @@ pub const REPRESENTATION: [&str; 7] = [
 ];
 
 /// Digests of content (RFC 9530 and its predecessors).
-pub const DIGESTS: [&str; 4] = ["content-digest", "content-md5", "digest", "repr-digest"];
+pub(crate) const DIGESTS: [&str; 4] = ["content-digest", "content-md5", "digest", "repr-digest"];
 
 /// Headers that describe the bytes of one message (RFC 9110 6.4 to 6.6, 8.6, 14.4; RFC 9112 6.1).
 /// They are wrong if the bytes are left out or replaced.
-pub const PAYLOAD: [&str; 4] = ["content-length", "content-range", "trailer", "transfer-encoding"];
+const PAYLOAD: [&str; 4] = ["content-length", "content-range", "trailer", "transfer-encoding"];
 
 /// Hop-by-hop headers (RFC 9110 7.6.1, 11.7; RFC 7540 3.2.1), in addition to those that `Connection`
 /// names.
-pub const HOP_BY_HOP: [&str; 10] = [
+pub(crate) const HOP_BY_HOP: [&str; 10] = [
     "connection",
     "http2-settings",
     "keep-alive",
@@ -85,7 +85,7 @@ pub const HOP_BY_HOP: [&str; 10] = [
 
 /// Headers that control caches, browsers and intermediaries, override the method, or name a trace,
 /// next to those whose name begins with one of [`CONTROL_PREFIXES`].
-pub const CONTROL: [&str; 38] = [
+const CONTROL: [&str; 38] = [
     "alt-svc",
     "baggage",
     "cache-control",
@@ -127,23 +127,23 @@ pub const CONTROL: [&str; 38] = [
 ];
 
 /// The prefixes of the names of headers that are about a message as a whole.
-pub const CONTROL_PREFIXES: [&str; 5] = ["access-control-", "content-", "if-", "proxy-", "sec-"];
+const CONTROL_PREFIXES: [&str; 5] = ["access-control-", "content-", "if-", "proxy-", "sec-"];
 
 /// Trailers that a standard allows though they are in another list (RFC 9110 8.8.3, RFC 9530 4).
-pub const TRAILERS: [&str; 2] = ["content-digest", "etag"];
+const TRAILERS: [&str; 2] = ["content-digest", "etag"];
 
 /// Headers with credentials.
-pub const CREDENTIALS: [&str; 4] = ["authorization", "cookie", "proxy-authorization", "set-cookie"];
+const CREDENTIALS: [&str; 4] = ["authorization", "cookie", "proxy-authorization", "set-cookie"];
 
 /// Parts of the names of other headers that may carry credentials: schemes of an application may
 /// read any header.
-pub const CREDENTIAL_WORDS: [&str; 9] =
+const CREDENTIAL_WORDS: [&str; 9] =
     ["auth", "cookie", "credential", "key", "password", "secret", "session", "signature", "token"];
 
 /// Headers that state where a request came from or what it asked for, in addition to `Forwarded`
 /// and `X-Forwarded-*`: the fields of proxies, load balancers and content delivery networks. A
 /// client can write each of them, so they mean something only where a trusted proxy wrote them.
-pub const SENDER: [&str; 35] = [
+const SENDER: [&str; 35] = [
     "cf-connecting-ip",
     "cf-connecting-ipv6",
     "cf-visitor",
@@ -181,50 +181,24 @@ pub const SENDER: [&str; 35] = [
     "x-vercel-forwarded-for",
 ];
 
-/// Whether a field is one of [`REQUEST`].
-///
-/// ```
-/// use policy_core::headers::groups::{is_request, is_response};
-///
-/// assert!(is_request("If-None-Match") && !is_response("If-None-Match"));
-/// ```
-pub const fn is_request(name: &str) -> bool {
-    names_contain(&REQUEST, name.as_bytes())
-}
-
-/// Whether a field is one of [`RESPONSE`].
-pub const fn is_response(name: &str) -> bool {
-    names_contain(&RESPONSE, name.as_bytes())
-}
-
-/// Whether a field is one of [`REPRESENTATION`].
-pub const fn is_representation_metadata(name: &str) -> bool {
-    names_contain(&REPRESENTATION, name.as_bytes())
-}
-
-/// Whether a field is one of [`DIGESTS`].
-pub const fn is_digest(name: &str) -> bool {
-    names_contain(&DIGESTS, name.as_bytes())
-}
-
-/// Whether a field is one of [`PAYLOAD`].
-pub const fn is_payload(name: &str) -> bool {
-    names_contain(&PAYLOAD, name.as_bytes())
-}
-
-/// Whether a field describes the content of a message: one of [`REPRESENTATION`], [`PAYLOAD`] or
-/// [`DIGESTS`].
+/// Whether a field describes the content of a message: its representation, the bytes of one message,
+/// or a digest.
 pub const fn is_about_content(name: &str) -> bool {
-    is_representation_metadata(name) || is_payload(name) || is_digest(name)
+    let name = name.as_bytes();
+    names_contain(&REPRESENTATION, name)
+        || names_contain(&PAYLOAD, name)
+        || names_contain(&DIGESTS, name)
 }
 
 /// Whether a field is one of [`HOP_BY_HOP`].
-pub const fn is_hop_by_hop(name: &str) -> bool {
+pub(crate) const fn is_hop_by_hop(name: &str) -> bool {
     names_contain(&HOP_BY_HOP, name.as_bytes())
 }
 
-/// Whether a field is one of [`SENDER`] or `X-Forwarded-*`, in lower case, or one that an upstream
-/// takes for one of them: CGI and WSGI read `X_Forwarded_For` as `X-Forwarded-For` (RFC 3875 4.1.18).
+/// Whether a field, in lower case, states where a request came from or what it asked for:
+/// `Forwarded`, `X-Forwarded-*`, and the fields of proxies, load balancers and content delivery
+/// networks; or one that an upstream takes for one of them: CGI and WSGI read `X_Forwarded_For` as
+/// `X-Forwarded-For` (RFC 3875 4.1.18).
 ///
 /// ```
 /// use policy_core::headers::groups::is_about_sender;
@@ -257,14 +231,7 @@ fn is_one_about_sender(name: &str) -> bool {
 /// Whether a field, in lower case, may be a trailer (RFC 9110 6.5.1): one of [`TRAILERS`], or an
 /// extension. A recipient may merge trailers into the headers, so that nothing in them may be about
 /// framing, routing, conditions, credentials, caches, or how content is processed.
-///
-/// ```
-/// use policy_core::headers::groups::may_be_trailer;
-///
-/// assert!(may_be_trailer("grpc-status") && may_be_trailer("server-timing"));
-/// assert!(!may_be_trailer("cache-control") && !may_be_trailer("if-match"));
-/// ```
-pub fn may_be_trailer(name: &str) -> bool {
+pub(crate) fn may_be_trailer(name: &str) -> bool {
     let lists: [&[&str]; 7] =
         [&REQUEST, &RESPONSE, &REPRESENTATION, &PAYLOAD, &HOP_BY_HOP, &CREDENTIALS, &CONTROL];
     let is_of_head = || {
@@ -275,8 +242,8 @@ pub fn may_be_trailer(name: &str) -> bool {
     TRAILERS.contains(&name) || !is_of_head()
 }
 
-/// Whether a field, in lower case, is one of [`CREDENTIALS`], or may be one: its name contains one of
-/// [`CREDENTIAL_WORDS`]. TRACE never echoes such a field (RFC 9110 9.3.8).
+/// Whether a field, in lower case, has credentials, or may have them: its name contains a word such as
+/// `key` or `token`. TRACE never echoes such a field (RFC 9110 9.3.8).
 ///
 /// ```
 /// use policy_core::headers::groups::may_be_credential;
@@ -290,14 +257,51 @@ pub fn may_be_credential(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    /// The lists that gateways, TRACE and 304 use, as sets.
+    #[test]
+    fn header_groups_match_the_standards() {
+        let lists: [(&[&str], &str); 6] = [
+            (
+                &REQUEST,
+                "accept accept-charset accept-encoding accept-language authorization cookie expect from \
+                 host if-match if-modified-since if-none-match if-range if-unmodified-since \
+                 max-forwards origin proxy-authorization range referer te upgrade-insecure-requests \
+                 user-agent",
+            ),
+            (
+                &RESPONSE,
+                "accept-ranges age allow authentication-info location proxy-authenticate \
+                 proxy-authentication-info retry-after server set-cookie vary www-authenticate",
+            ),
+            (
+                &REPRESENTATION,
+                "content-type content-encoding content-language content-length content-location \
+                 last-modified etag",
+            ),
+            (&PAYLOAD, "content-range trailer transfer-encoding content-length"),
+            (
+                &HOP_BY_HOP,
+                "connection proxy-connection keep-alive te transfer-encoding upgrade \
+                 proxy-authenticate proxy-authentication-info proxy-authorization http2-settings",
+            ),
+            (&CREDENTIALS, "authorization proxy-authorization cookie set-cookie"),
+        ];
+        for (list, standard) in lists {
+            let set: BTreeSet<&str> = list.iter().copied().collect();
+            assert_eq!(set, standard.split_whitespace().collect(), "{standard}");
+        }
+    }
 
     #[test]
     fn names_are_compared_without_case() {
         assert!(is_hop_by_hop("Keep-Alive") && is_hop_by_hop("KEEP-ALIVE"));
-        assert!(is_representation_metadata("ETag") && is_payload("Content-Range"));
-        assert!(is_digest("Repr-Digest") && is_response("Set-Cookie"));
-        assert!(!is_hop_by_hop("keep-alive ") && !is_hop_by_hop("") && !is_payload("etag"));
+        assert!(is_about_content("ETag") && is_about_content("Content-Range"));
+        assert!(is_about_content("Repr-Digest") && !is_about_content("Set-Cookie"));
+        assert!(!is_hop_by_hop("keep-alive ") && !is_hop_by_hop(""));
     }
 
     #[test]

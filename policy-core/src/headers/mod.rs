@@ -4,6 +4,7 @@ mod check;
 #[cfg(feature = "engine")]
 mod compiled;
 pub mod csp;
+#[cfg(feature = "engine")]
 pub mod groups;
 #[cfg(feature = "engine")]
 mod nonce;

@@ -117,7 +117,7 @@ pub fn keep_end_to_end(status: StatusCode, headers: &mut HeaderMap) -> Result<()
 }
 
 /// Removes trailers that are not allowed because they are about the message as a whole (RFC 9110
-/// 6.5.1): see [`may_be_trailer`].
+/// 6.5.1).
 pub fn keep_trailers(trailers: &mut HeaderMap) {
     retain(trailers, |name| may_be_trailer(name.as_str()));
 }
@@ -184,6 +184,7 @@ fn is_websocket(headers: &HeaderMap) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::headers::groups::HOP_BY_HOP;
 
     fn headers(fields: &[(&'static str, &'static str)]) -> HeaderMap {
         let field = |(name, value): &(&'static str, &'static str)| {
@@ -252,6 +253,16 @@ mod tests {
             assert!(request.headers().contains_key(field), "{field}");
             let named = request.headers().get(CONNECTION).map(HeaderValue::as_bytes);
             assert_eq!(named, left.map(str::as_bytes), "{field}");
+        }
+    }
+
+    /// RFC 9110 7.6.1: the headers that a proxy removes, in addition to those that `Connection` names.
+    #[test]
+    fn no_hop_by_hop_header_is_forwarded() {
+        for name in HOP_BY_HOP {
+            let mut headers = HeaderMap::new();
+            headers.insert(HeaderName::from_static(name), HeaderValue::from_static("x"));
+            assert!(!end_to_end(headers).contains_key(name), "{name}");
         }
     }
 

@@ -1,8 +1,6 @@
 //! The tables of the engine, entry by entry, against the lists of the standards, which are written
 //! here a second time: a table that loses an entry, or gets a wrong one, fails here.
 
-use std::collections::BTreeSet;
-
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use policy_core::{
     Rule,
@@ -10,9 +8,7 @@ use policy_core::{
     conditional::not_modified,
     cors::{Cors, CorsConfig},
     head::Single,
-    headers::groups,
     jsonp::{Callback, Grammar},
-    reverse_proxy::end_to_end,
 };
 use policy_core_tests::caching::CACHEABLE_BY_DEFAULT;
 
@@ -170,51 +166,6 @@ fn reserved_words_are_no_function() {
         for name in [format!("{word}1"), format!("_{word}"), word.to_uppercase()] {
             assert!(parse(&name).is_some(), "{name}");
         }
-    }
-}
-
-/// The lists that gateways, TRACE and 304 use, as sets.
-#[test]
-fn header_groups_match_the_standards() {
-    let lists: [(&[&str], &str); 6] = [
-        (
-            &groups::REQUEST,
-            "accept accept-charset accept-encoding accept-language authorization cookie expect from \
-             host if-match if-modified-since if-none-match if-range if-unmodified-since \
-             max-forwards origin proxy-authorization range referer te upgrade-insecure-requests \
-             user-agent",
-        ),
-        (
-            &groups::RESPONSE,
-            "accept-ranges age allow authentication-info location proxy-authenticate \
-             proxy-authentication-info retry-after server set-cookie vary www-authenticate",
-        ),
-        (
-            &groups::REPRESENTATION,
-            "content-type content-encoding content-language content-length content-location \
-             last-modified etag",
-        ),
-        (&groups::PAYLOAD, "content-range trailer transfer-encoding content-length"),
-        (
-            &groups::HOP_BY_HOP,
-            "connection proxy-connection keep-alive te transfer-encoding upgrade \
-             proxy-authenticate proxy-authentication-info proxy-authorization http2-settings",
-        ),
-        (&groups::CREDENTIALS, "authorization proxy-authorization cookie set-cookie"),
-    ];
-    for (list, standard) in lists {
-        let set: BTreeSet<&str> = list.iter().copied().collect();
-        assert_eq!(set, words(standard).collect(), "{standard}");
-    }
-}
-
-/// RFC 9110 7.6.1: the headers that a proxy removes, in addition to those that `Connection` names.
-#[test]
-fn no_hop_by_hop_header_is_forwarded() {
-    for name in groups::HOP_BY_HOP {
-        let mut headers = HeaderMap::new();
-        headers.insert(HeaderName::from_static(name), HeaderValue::from_static("x"));
-        assert!(!end_to_end(headers).contains_key(name), "{name}");
     }
 }
 

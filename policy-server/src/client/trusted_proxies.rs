@@ -39,10 +39,9 @@ const UNIX: &str = "unix";
 /// passes on the others as its client wrote them.
 ///
 /// All other headers that state the sender of a request are removed before a handler sees them, from
-/// trusted proxies too: `Forwarded`, `X-Forwarded-*`, the others in
-/// [`SENDER`](policy_core::headers::groups::SENDER), such as `X-Real-IP` and those of content delivery
-/// networks, and those with `_` for `-` ([`is_about_sender`]). Of several entries in a trusted
-/// header, only the one that was read is left. A client cannot affect anything with them.
+/// trusted proxies too: `Forwarded`, `X-Forwarded-*`, others such as `X-Real-IP` and those of content
+/// delivery networks, and those with `_` for `-` ([`is_about_sender`]). Of several entries in a
+/// trusted header, only the one that was read is left. A client cannot affect anything with them.
 ///
 /// A report that cannot be read is refused with 400 (`wire.forwarded-malformed`). If a proxy hides
 /// its client (`unknown`) or does not know it (`UNKNOWN` in the PROXY protocol), there is no address:
