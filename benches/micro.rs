@@ -238,7 +238,7 @@ fn token(len: usize, issuer: &str, id: &str, scope: Option<&str>) -> Result<Oper
     if token.len() != len {
         return Err(format!("the token has {} bytes", token.len()));
     }
-    let profile = Profile::new(issuer, "api").map_err(|error| error.to_string())?;
+    let profile = Profile::new(issuer, "api").map_err(policy_core::Rule::message)?;
     let verifier = Verifier::new(profile);
     Ok(Box::new(move || {
         let token = verifier.verify(&keys, black_box(token.as_bytes()), now);

@@ -1,11 +1,9 @@
 //! The challenges for refused callers.
 
-use std::fmt;
-
 use http::HeaderValue;
 
 use super::is_scope;
-use crate::catalogue::{Refusal, Rule, broken_rules};
+use crate::catalogue::{Refusal, Rule};
 
 /// The `WWW-Authenticate` of a route that takes bearer tokens, one value for each reason to refuse
 /// (RFC 6750 3). Made once, at start.
@@ -23,7 +21,7 @@ use crate::catalogue::{Refusal, Rule, broken_rules};
 /// let rights = challenges.for_refusal(Refusal::RightsMissing);
 /// assert_eq!(rights.unwrap(), "Bearer realm=\"api\", error=\"insufficient_scope\", scope=\"orders:read\"");
 /// assert_eq!(challenges.for_refusal(Refusal::CredentialsUnchecked), None);
-/// # Ok::<(), policy_core::auth::ChallengeError>(())
+/// # Ok::<(), policy_core::Rule>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Challenges {
@@ -35,34 +33,25 @@ pub struct Challenges {
     login: HeaderValue,
 }
 
-broken_rules! {
-    /// Why a challenge cannot be written.
-    ChallengeError {
-        /// A realm that is empty, longer than 256 bytes, or not printable ASCII without `"` and `\`.
-        Realm RealmInvalid,
-        /// A scope that is not a `scope-token` (RFC 6749 3.3).
-        Scope ScopeInvalid,
-    }
-}
-
 impl Challenges {
     /// The challenges of a route in this realm that needs these scopes.
     ///
     /// # Errors
     ///
-    /// A realm or scope that cannot be written in a quoted string.
-    pub fn new(realm: &str, scopes: &[&str]) -> Result<Self, ChallengeError> {
+    /// [`Rule::RealmInvalid`] or [`Rule::ScopeInvalid`]: one that cannot be written in a quoted
+    /// string. A realm has 1 to 256 bytes.
+    pub fn new(realm: &str, scopes: &[&str]) -> Result<Self, Rule> {
         if !(1..=256).contains(&realm.len())
             || !realm.split(' ').all(|word| word.is_empty() || is_scope(word))
         {
-            return Err(ChallengeError::Realm);
+            return Err(Rule::RealmInvalid);
         }
         if !scopes.iter().copied().all(is_scope) {
-            return Err(ChallengeError::Scope);
+            return Err(Rule::ScopeInvalid);
         }
         let challenge = |behind: &str| {
             let text = format!("Bearer realm=\"{realm}\"{behind}");
-            HeaderValue::try_from(text).map_err(|_error| ChallengeError::Realm)
+            HeaderValue::try_from(text).map_err(|_error| Rule::RealmInvalid)
         };
         let scope = if scopes.is_empty() {
             String::new()
@@ -107,16 +96,12 @@ mod tests {
     #[test]
     fn nothing_leaves_the_quotes() {
         for realm in ["", "a\"b", "a\\b", "a\r\nb", "é"] {
-            let rule = Challenges::new(realm, &[]).err().map(ChallengeError::rule);
+            let rule = Challenges::new(realm, &[]).err();
             assert_eq!(rule, Some(Rule::RealmInvalid), "{realm}");
         }
         for scope in ["", "a b", "a\"b", "a\\b", "a\tb", "é"] {
-            let challenges = Challenges::new("my api", &["ok", scope]);
-            assert_eq!(
-                challenges.err().map(ChallengeError::rule),
-                Some(Rule::ScopeInvalid),
-                "{scope}"
-            );
+            let rule = Challenges::new("my api", &["ok", scope]).err();
+            assert_eq!(rule, Some(Rule::ScopeInvalid), "{scope}");
         }
     }
 

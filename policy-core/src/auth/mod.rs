@@ -28,7 +28,7 @@ mod next;
 #[cfg(feature = "engine")]
 pub use bearer::{Authorization, authorization};
 #[cfg(feature = "engine")]
-pub use challenge::{ChallengeError, Challenges};
+pub use challenge::Challenges;
 #[cfg(feature = "engine")]
 pub use next::{is_page_load, local_path};
 

@@ -49,7 +49,7 @@ mod ring;
 mod verifier;
 
 pub use claims::{Claims, Token};
-pub use error::{Claim, KeyError, ProfileError, SignError, TokenError};
+pub use error::{Claim, KeyError, SignError, TokenError};
 pub use issue::NewClaims;
 #[cfg(feature = "asym")]
 pub use jwks::{JwkFault, Jwks, SkippedJwk};

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{Algorithm, ProfileError};
+use super::Algorithm;
+use crate::catalogue::Rule;
 
 /// The requirements that a token must meet: its issuer, audience and type, and how long it may be
 /// valid.
@@ -12,10 +13,10 @@ use super::{Algorithm, ProfileError};
 ///
 /// ```
 /// use std::time::Duration;
-/// use policy_core::token::{Profile, ProfileError};
+/// use policy_core::{Rule, token::Profile};
 ///
 /// let profile = Profile::new("https://id.example", "https://api.example").unwrap();
-/// assert_eq!(profile.leeway(Duration::from_secs(301)).unwrap_err(), ProfileError::Leeway);
+/// assert_eq!(profile.leeway(Duration::from_secs(301)).unwrap_err(), Rule::TokenLeeway);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Profile {
@@ -38,13 +39,13 @@ impl Profile {
     ///
     /// # Errors
     ///
-    /// If one of them is empty.
-    pub fn new(issuer: &str, audience: &str) -> Result<Self, ProfileError> {
+    /// [`Rule::TokenIssuer`] or [`Rule::TokenAudience`], if one of them is empty.
+    pub fn new(issuer: &str, audience: &str) -> Result<Self, Rule> {
         if issuer.is_empty() {
-            return Err(ProfileError::Issuer);
+            return Err(Rule::TokenIssuer);
         }
         if audience.is_empty() {
-            return Err(ProfileError::Audience);
+            return Err(Rule::TokenAudience);
         }
         Ok(Self {
             issuer: issuer.into(),
@@ -63,8 +64,8 @@ impl Profile {
     ///
     /// # Errors
     ///
-    /// If it is not a type in lower case, or has the prefix `application/`.
-    pub fn typ(self, typ: &str) -> Result<Self, ProfileError> {
+    /// [`Rule::TokenType`], if it is not a type in lower case, or has the prefix `application/`.
+    pub fn typ(self, typ: &str) -> Result<Self, Rule> {
         let is_type = !typ.is_empty()
             && typ.bytes().all(|byte| {
                 matches!(byte, b'!'..=b'~')
@@ -72,7 +73,7 @@ impl Profile {
                     && !matches!(byte, b'/' | b';' | b'"' | b',')
             });
         if !is_type {
-            return Err(ProfileError::Type);
+            return Err(Rule::TokenType);
         }
         Ok(Self { typ: Some(typ.into()), ..self })
     }
@@ -89,10 +90,10 @@ impl Profile {
     ///
     /// # Errors
     ///
-    /// Above 300 seconds.
-    pub fn leeway(self, leeway: Duration) -> Result<Self, ProfileError> {
+    /// [`Rule::TokenLeeway`], above 300 seconds.
+    pub fn leeway(self, leeway: Duration) -> Result<Self, Rule> {
         if leeway > Duration::from_secs(300) {
-            return Err(ProfileError::Leeway);
+            return Err(Rule::TokenLeeway);
         }
         Ok(Self { leeway: leeway.as_secs(), ..self })
     }
@@ -101,10 +102,10 @@ impl Profile {
     ///
     /// # Errors
     ///
-    /// Below one second.
-    pub fn max_lifetime(self, lifetime: Duration) -> Result<Self, ProfileError> {
+    /// [`Rule::TokenLifetime`], below one second.
+    pub fn max_lifetime(self, lifetime: Duration) -> Result<Self, Rule> {
         if lifetime < Duration::from_secs(1) {
-            return Err(ProfileError::Lifetime);
+            return Err(Rule::TokenLifetime);
         }
         Ok(Self { max_lifetime: lifetime.as_secs(), ..self })
     }
@@ -114,10 +115,10 @@ impl Profile {
     ///
     /// # Errors
     ///
-    /// Outside of 256 to 16384.
-    pub fn max_len(self, max_len: usize) -> Result<Self, ProfileError> {
+    /// [`Rule::TokenLength`], outside of 256 to 16384.
+    pub fn max_len(self, max_len: usize) -> Result<Self, Rule> {
         if !(256..=16384).contains(&max_len) {
-            return Err(ProfileError::Length);
+            return Err(Rule::TokenLength);
         }
         Ok(Self { max_len, ..self })
     }
@@ -142,10 +143,10 @@ impl Profile {
     ///
     /// # Errors
     ///
-    /// If the list is empty.
-    pub fn algorithms(self, algorithms: &[Algorithm]) -> Result<Self, ProfileError> {
+    /// [`Rule::TokenAlgorithms`], if the list is empty.
+    pub fn algorithms(self, algorithms: &[Algorithm]) -> Result<Self, Rule> {
         if algorithms.is_empty() {
-            return Err(ProfileError::Algorithms);
+            return Err(Rule::TokenAlgorithms);
         }
         Ok(Self { algorithms: algorithms.into(), ..self })
     }

@@ -26,8 +26,8 @@ use std::{any::TypeId, sync::Arc};
 use axum_core::response::Response;
 use http::{HeaderValue, Request};
 use policy_core::{
-    Refusal,
-    auth::{AuthPolicy, ChallengeError, Challenges},
+    Refusal, Rule,
+    auth::{AuthPolicy, Challenges},
     csrf::CsrfPolicy,
     head::OwnOrigin,
 };
@@ -133,7 +133,7 @@ impl RouteAuth {
         auth: AuthPolicy,
         csrf: CsrfPolicy,
         scheme: Option<SharedScheme>,
-    ) -> Result<Self, ChallengeError> {
+    ) -> Result<Self, Rule> {
         let challenges = match &auth {
             AuthPolicy::Required(policy) if policy.token => {
                 Some(Challenges::new(REALM, policy.scopes)?)

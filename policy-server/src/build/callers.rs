@@ -90,9 +90,9 @@ impl Builder<'_> {
         if (policy.token || policy.ticket) && self.available.tokens {
             self.check_issuers(location, &policy, value);
         }
-        RouteAuth::new(auth, csrf, scheme).unwrap_or_else(|error| {
+        RouteAuth::new(auth, csrf, scheme).unwrap_or_else(|rule| {
             // The app will not start.
-            self.problems.push(StartProblem::without_value(error.rule(), location));
+            self.problems.push(StartProblem::without_value(rule, location));
             RouteAuth::public()
         })
     }

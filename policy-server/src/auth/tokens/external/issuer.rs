@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use policy_core::{
     Rule,
-    token::{Algorithm, Key, KeyRing, Profile, ProfileError, RingKey, Verifier},
+    token::{Algorithm, Key, KeyRing, Profile, RingKey, Verifier},
 };
 
 use serde_json::Value;
@@ -312,7 +312,7 @@ impl Issuer {
             return Err(broken(Rule::IssuerName));
         }
         let audience = self.audience.clone().unwrap_or_else(|| app.audience.into());
-        let profile = self.profile(&audience).map_err(|error| broken(error.rule()))?;
+        let profile = self.profile(&audience).map_err(broken)?;
         let keys = match self.source {
             None => return Err(broken(Rule::IssuerKeysMissing)),
             Some(Source::Given(keys)) => {
@@ -364,7 +364,7 @@ impl Issuer {
         facts
     }
 
-    fn profile(&self, audience: &str) -> Result<Profile, ProfileError> {
+    fn profile(&self, audience: &str) -> Result<Profile, Rule> {
         let profile = Profile::new(&self.name, audience)?
             .leeway(self.leeway)?
             .max_lifetime(self.max_lifetime)?

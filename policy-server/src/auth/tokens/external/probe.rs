@@ -6,9 +6,7 @@ use policy_core::{
     Rule,
     session::Identity,
     time::Timestamp,
-    token::{
-        Algorithm, Key, KeyError, KeyRing, NewClaims, Profile, ProfileError, RingKey, Verifier,
-    },
+    token::{Algorithm, Key, KeyError, KeyRing, NewClaims, Profile, RingKey, Verifier},
 };
 
 use super::{
@@ -30,8 +28,7 @@ pub(super) fn issuer(
     let key = Key::ed25519("policy-probe", &private).map_err(KeyError::rule)?;
     let ring = KeyRing::new(vec![RingKey::new(key)]).map_err(KeyError::rule)?;
     let profile = Profile::new(&name, audience)
-        .and_then(|profile| profile.algorithms(Algorithm::ASYMMETRIC))
-        .map_err(ProfileError::rule)?;
+        .and_then(|profile| profile.algorithms(Algorithm::ASYMMETRIC))?;
     let verifier = Verifier::new(profile.mapped_claims());
     let ClaimMapping { role_ceiling, scope_ceiling, .. } = mapping;
     let mapping = ClaimMapping { role_ceiling, scope_ceiling, ..ClaimMapping::default() };
