@@ -354,8 +354,7 @@ pub mod tokens {
     #[cfg(feature = "asym")]
     pub use crate::auth::tokens::{ForeignToken, ForeignUser, Issuer};
     pub use crate::auth::tokens::{
-        IntoKeys, IssuedTokens, KeyFileError, KeyFileReason, KeyLineError, OnStale, TokenKeys,
-        TokenSettings,
+        IntoKeys, IssuedTokens, KeyFileError, OnStale, TokenKeys, TokenSettings,
     };
 }
 

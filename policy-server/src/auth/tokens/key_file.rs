@@ -31,101 +31,85 @@ pub(super) struct KeyFile {
 /// A digest of the lines of a key file, to detect changes.
 pub(super) type FileDigest = [u8; 32];
 
-/// A key file that could not be read: its path, and the reason.
+/// A key file that could not be read: its path, the line if one is invalid, and the reason.
 ///
 /// Its `Debug` form is its text, so that a `main` that returns it prints the reason.
 ///
 /// ```
-/// use policy_server::tokens::{KeyFileReason, TokenKeys};
+/// use policy_server::{Rule, tokens::TokenKeys};
 ///
 /// let error = TokenKeys::read("no/such.keys").unwrap_err();
-/// assert!(matches!(error.reason(), KeyFileReason::Unreadable(_)));
+/// assert_eq!(error.rule(), Rule::KeyFile);
 /// assert!(format!("{error:?}").starts_with("no/such.keys: "));
 /// ```
 pub struct KeyFileError {
     path: PathBuf,
-    reason: KeyFileReason,
+    /// Its number, starting at 1.
+    line: Option<usize>,
+    fault: Fault,
 }
 
-/// Why a key file could not be read.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum KeyFileReason {
-    /// The file cannot be read.
-    Unreadable(io::Error),
-    /// Every user of the machine may write the file.
-    Writable,
-    /// A line is invalid.
-    Line {
-        /// Its number, starting at 1.
-        line: usize,
-        /// Why.
-        error: KeyLineError,
-    },
-    /// The keys cannot be used together.
-    Keys(KeyError),
+/// What is wrong with a key file or a line of it.
+struct Fault {
+    rule: Rule,
+    /// Why the file, or that of a key, cannot be read.
+    cause: Option<io::Error>,
 }
 
-/// Why a line of a key file is invalid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum KeyLineError {
-    /// The line is not an id and one word.
-    Shape,
-    /// The id, or the key in its own file, is invalid.
-    Id(KeyError),
-    /// The file of a key cannot be read.
-    Unreadable(io::ErrorKind),
-    /// Every user of the machine may write the file of a key.
-    Writable,
-    /// The key is invalid.
-    Secret(SecretError),
+impl Fault {
+    fn unreadable(error: io::Error) -> Self {
+        Self { rule: Rule::KeyFile, cause: Some(error) }
+    }
+}
+
+impl From<Rule> for Fault {
+    fn from(rule: Rule) -> Self {
+        Self { rule, cause: None }
+    }
 }
 
 pub(super) fn read(path: &Path) -> Result<KeyFile, KeyFileError> {
-    read_lines(path).map_err(|reason| KeyFileError::new(path, reason))
-}
-
-fn read_lines(path: &Path) -> Result<KeyFile, KeyFileReason> {
-    let bytes = Zeroizing::new(fs::read(path).map_err(KeyFileReason::Unreadable)?);
+    let error = |line, fault| KeyFileError { path: path.to_owned(), line, fault };
+    let bytes = fs::read(path).map_err(|unread| error(None, Fault::unreadable(unread)))?;
+    let bytes = Zeroizing::new(bytes);
     let folder = path.parent().unwrap_or(Path::new(""));
     let digest = Sha256::digest(&bytes).into();
     let mut file = KeyFile { keys: Vec::new(), revoked: Vec::new(), readable: Vec::new(), digest };
-    file.check_permissions(path).ok_or(KeyFileReason::Writable)?;
+    file.check_permissions(path).map_err(|fault| error(None, fault))?;
     // Editors of Windows begin a file with a byte order mark.
     let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
     for (index, line) in text.split(|byte| *byte == b'\n').enumerate() {
-        file.line(line, folder).map_err(|error| KeyFileReason::Line { line: index + 1, error })?;
+        file.line(line, folder).map_err(|fault| error(Some(index + 1), fault))?;
     }
     file.keys.retain(|key| file.revoked.iter().all(|id| **id != *key.id()));
     Ok(file)
 }
 
 impl KeyFile {
-    /// Checks the permissions of a file with a secret; `None` if others may write it.
-    fn check_permissions(&mut self, path: &Path) -> Option<()> {
+    /// Refuses a file with a secret that others may write, and notes one that they may read.
+    fn check_permissions(&mut self, path: &Path) -> Result<(), Fault> {
         match secret_file::broken_rule(path) {
-            Some(Rule::SecretWritable) => return None,
+            Some(rule @ Rule::SecretWritable) => return Err(rule.into()),
             Some(_) => self.readable.push(path.to_owned()),
             None => (),
         }
-        Some(())
+        Ok(())
     }
 
-    fn line(&mut self, line: &[u8], folder: &Path) -> Result<(), KeyLineError> {
-        let line = str::from_utf8(line).map_err(|_not_text| KeyLineError::Shape)?.trim();
+    fn line(&mut self, line: &[u8], folder: &Path) -> Result<(), Fault> {
+        let line = str::from_utf8(line).map_err(|_not_text| Rule::KeyLine)?.trim();
         if line.is_empty() || line.starts_with('#') {
             return Ok(());
         }
-        let (id, value) = line.split_once([' ', '\t']).ok_or(KeyLineError::Shape)?;
+        let (id, value) = line.split_once([' ', '\t']).ok_or(Rule::KeyLine)?;
         match value.trim_start() {
             "revoked" => self.revoked.push(id.into()),
             value => {
                 let key = match self.in_own_file(id, value, folder)? {
                     Some(key) => key,
                     None => {
-                        let secret = SecretKey::decode(value).map_err(KeyLineError::Secret)?;
-                        Key::hs256(id, &secret).map_err(KeyLineError::Id)?
+                        let secret = SecretKey::decode(value).map_err(SecretError::rule)?;
+                        Key::hs256(id, &secret).map_err(KeyError::rule)?
                     }
                 };
                 self.keys.push(key);
@@ -136,12 +120,7 @@ impl KeyFile {
 
     /// The key of a line with an algorithm and a path.
     #[cfg(feature = "asym")]
-    fn in_own_file(
-        &mut self,
-        id: &str,
-        value: &str,
-        folder: &Path,
-    ) -> Result<Option<Key>, KeyLineError> {
+    fn in_own_file(&mut self, id: &str, value: &str, folder: &Path) -> Result<Option<Key>, Fault> {
         let Some((algorithm, path)) = value.split_once([' ', '\t']) else { return Ok(None) };
         let make = match algorithm {
             "es256" => Key::es256,
@@ -149,66 +128,41 @@ impl KeyFile {
             _ => return Ok(None),
         };
         let path = folder.join(path.trim_start());
-        self.check_permissions(&path).ok_or(KeyLineError::Writable)?;
-        let private = fs::read(path).map_err(|error| KeyLineError::Unreadable(error.kind()))?;
-        make(id, &Zeroizing::new(private)).map(Some).map_err(KeyLineError::Id)
+        self.check_permissions(&path)?;
+        let private = fs::read(path).map_err(Fault::unreadable)?;
+        let key = make(id, &Zeroizing::new(private)).map_err(KeyError::rule)?;
+        Ok(Some(key))
     }
 
     #[cfg(not(feature = "asym"))]
-    fn in_own_file(&mut self, _: &str, _: &str, _: &Path) -> Result<Option<Key>, KeyLineError> {
+    fn in_own_file(&mut self, _: &str, _: &str, _: &Path) -> Result<Option<Key>, Fault> {
         Ok(None)
     }
 }
 
 impl KeyFileError {
-    pub(super) fn new(path: &Path, reason: KeyFileReason) -> Self {
-        Self { path: path.to_owned(), reason }
-    }
-
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Why it could not be read.
-    pub fn reason(&self) -> &KeyFileReason {
-        &self.reason
+    /// The keys of a file cannot be used together.
+    pub(super) fn new(path: &Path, error: KeyError) -> Self {
+        Self { path: path.to_owned(), line: None, fault: error.rule().into() }
     }
 
     /// The rule that is broken.
     pub fn rule(&self) -> Rule {
-        match &self.reason {
-            KeyFileReason::Unreadable(_) => Rule::KeyFile,
-            KeyFileReason::Writable => Rule::SecretWritable,
-            KeyFileReason::Line { error, .. } => error.rule(),
-            KeyFileReason::Keys(error) => error.rule(),
-        }
-    }
-}
-
-impl KeyLineError {
-    /// The rule that is broken.
-    pub fn rule(&self) -> Rule {
-        match self {
-            Self::Shape => Rule::KeyLine,
-            Self::Id(error) => error.rule(),
-            Self::Unreadable(_) => Rule::KeyFile,
-            Self::Writable => Rule::SecretWritable,
-            Self::Secret(error) => error.rule(),
-        }
+        self.fault.rule
     }
 }
 
 impl fmt::Display for KeyFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.path.display())?;
-        match &self.reason {
-            KeyFileReason::Unreadable(error) => write!(f, "{}: {error}", Rule::KeyFile.message())?,
-            KeyFileReason::Writable => f.write_str(self.rule().message())?,
-            KeyFileReason::Line { line, error } => write!(f, "line {line}: {error}")?,
-            KeyFileReason::Keys(error) => error.fmt(f)?,
+        let Self { path, line, fault: Fault { rule, cause } } = self;
+        write!(f, "{}: ", path.display())?;
+        if let Some(line) = line {
+            write!(f, "line {line}: ")?;
         }
-        let rule = self.rule();
+        f.write_str(rule.message())?;
+        if let Some(cause) = cause {
+            write!(f, ": {cause}")?;
+        }
         write!(f, " ({})\n  help: {}\n  see: {}", rule.code(), rule.help(), rule.page())
     }
 }
@@ -219,44 +173,21 @@ impl fmt::Debug for KeyFileError {
     }
 }
 
-impl fmt::Display for KeyLineError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.rule().message())?;
-        match self {
-            Self::Unreadable(kind) => write!(f, ": {kind}"),
-            _ => Ok(()),
-        }
-    }
-}
-
 impl std::error::Error for KeyFileError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.reason {
-            KeyFileReason::Unreadable(error) => Some(error),
-            KeyFileReason::Writable => None,
-            KeyFileReason::Line { error, .. } => Some(error),
-            KeyFileReason::Keys(error) => Some(error),
-        }
+        self.fault.cause.as_ref().map(|cause| cause as &(dyn std::error::Error + 'static))
     }
 }
-
-impl std::error::Error for KeyLineError {}
 
 impl From<KeyFileError> for Error {
     fn from(error: KeyFileError) -> Self {
-        let rule = error.rule();
-        let KeyFileError { path, reason } = error;
-        let location = match reason {
-            KeyFileReason::Line { line, .. } => format!("tokens: {}, line {line}", path.display()),
-            _ => format!("tokens: {}", path.display()),
-        };
+        let KeyFileError { path, line, fault: Fault { rule, cause } } = error;
+        let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
+        let location = format!("tokens: {}{line}", path.display());
         let problem = StartProblem::without_value(rule, location);
-        Self::Start(vec![match reason {
-            KeyFileReason::Unreadable(error) => problem.caused_by(error),
-            KeyFileReason::Line { error: KeyLineError::Unreadable(kind), .. } => {
-                problem.caused_by(io::Error::from(kind))
-            }
-            _ => problem,
+        Self::Start(vec![match cause {
+            Some(cause) => problem.caused_by(cause),
+            None => problem,
         }])
     }
 }

@@ -15,7 +15,7 @@ use policy_core::{
 };
 use tokio::task::spawn_blocking;
 
-use super::key_file::{self, FileDigest, KeyFileError, KeyFileReason};
+use super::key_file::{self, FileDigest, KeyFileError};
 use crate::base::{
     clock::{Clock, Random},
     error::{Error, StartProblem},
@@ -164,7 +164,7 @@ impl TokenKeys {
         let followed =
             FollowedFile { path: path.to_owned(), last_digest: Mutex::new(Some(file.digest)) };
         Self::from_files(file.keys, file.readable, Some(followed))
-            .map_err(|error| KeyFileError::new(path, KeyFileReason::Keys(error)))
+            .map_err(|error| KeyFileError::new(path, error))
     }
 
     /// A key that is drawn now and ends with the process, for development: no file is needed, and no
@@ -283,7 +283,7 @@ impl TokenKeys {
         let retired = lock(&self.0.retired);
         keys.retain(|key| !retired.iter().any(|gone| gone.has_material_of(key)));
         let changed = self.change(keys, revoked);
-        changed.map_err(|error| KeyFileError::new(path, KeyFileReason::Keys(error)))
+        changed.map_err(|error| KeyFileError::new(path, error))
     }
 
     /// Removes a key immediately: its tokens are refused from now on, and if it was signing, the

@@ -22,7 +22,7 @@ pub use in_request::Tokens;
 #[cfg(feature = "asym")]
 pub use in_request::{ForeignToken, ForeignUser};
 pub use issued::IssuedTokens;
-pub use key_file::{KeyFileError, KeyFileReason, KeyLineError};
+pub use key_file::KeyFileError;
 pub use keys::{IntoKeys, TokenKeys};
 pub(crate) use service::TokenService;
 pub use settings::{OnStale, TokenSettings};

@@ -2,11 +2,11 @@
 
 use std::{fs, path::PathBuf};
 
-use policy_core::{Rule, secret::SecretError, token::KeyError};
+use policy_core::{Rule, token::KeyError};
 use policy_core_tests::folder::Folder;
 
 use super::*;
-use crate::auth::tokens::{KeyFileReason, KeyLineError, TokenKeys};
+use crate::auth::tokens::TokenKeys;
 
 const FIVE_MINUTES: Duration = Duration::from_secs(300);
 /// The longest lifetime of a token, plus the leeway.
@@ -231,7 +231,7 @@ fn a_file_brings_no_key_back_that_was_retired() {
     // A file that lists no other key leaves the keys as they are.
     fs::write(&file, format!("one {ONE}\n")).unwrap();
     let refused = keys.reload(&file).unwrap_err();
-    assert!(matches!(refused.reason(), KeyFileReason::Keys(KeyError::Empty)));
+    assert_eq!(refused.rule(), Rule::KeysMissing);
     assert_eq!(signer(&instance), "three");
     // Another key may have its id, and it is not taken under another one.
     fs::write(&file, format!("four {ONE}\none {TWO}\n")).unwrap();
@@ -249,25 +249,27 @@ fn a_line_that_is_none_is_named_and_not_quoted() {
         keys.reload(&file).unwrap_err()
     };
     let broken = [
-        (format!("one {ONE}\nhunter2"), 2, KeyLineError::Shape),
-        ("one hunter2".to_owned(), 1, KeyLineError::Secret(SecretError::Encoding)),
-        ("one aHVudGVyMg".to_owned(), 1, KeyLineError::Secret(SecretError::TooShort)),
-        (format!("\n#\na/b {ONE}"), 3, KeyLineError::Id(KeyError::Id)),
+        (format!("one {ONE}\nhunter2"), 2, Rule::KeyLine),
+        ("one hunter2".to_owned(), 1, Rule::SecretEncoding),
+        ("one aHVudGVyMg".to_owned(), 1, Rule::SecretTooShort),
+        (format!("\n#\na/b {ONE}"), 3, Rule::KeyId),
     ];
     for (text, at, why) in broken {
         let found = reload(text.as_bytes());
         assert!(!format!("{found} {found:?}").contains("hunter2"));
-        match found.reason() {
-            KeyFileReason::Line { line, error } => assert_eq!((*line, *error), (at, why)),
-            other => panic!("{other:?}"),
-        }
+        assert_eq!(found.rule(), why);
+        assert!(found.to_string().contains(&format!(": line {at}: ")), "{found}");
     }
     let not_text = reload(b"one \xff");
-    let shape = KeyLineError::Shape;
-    assert!(matches!(not_text.reason(), KeyFileReason::Line { line: 1, error } if *error == shape));
-    assert!(matches!(reload(b"# none").reason(), KeyFileReason::Keys(KeyError::Empty)));
+    assert_eq!(not_text.rule(), Rule::KeyLine);
+    assert!(not_text.to_string().contains(": line 1: "), "{not_text}");
+    assert_eq!(reload(b"# none").rule(), Rule::KeysMissing);
     let missing = TokenKeys::read("/no/such/file").unwrap_err();
-    assert!(matches!(missing.reason(), KeyFileReason::Unreadable(_)));
+    assert_eq!(missing.rule(), Rule::KeyFile);
+    assert!(
+        std::error::Error::source(&missing)
+            .is_some_and(<dyn std::error::Error>::is::<std::io::Error>)
+    );
     // The output of a `main` that returns it.
     let text = format!("{missing:?}");
     assert!(text.starts_with("/no/such/file: ") && text.contains("help: "), "{text}");
