@@ -34,5 +34,5 @@ pub use policy_browser::{
     Destination, Fetch, LocalNetwork, Mode, Page, Profile, Reason, Redirect, ReferrerPolicy,
     Response, ResponseType, SentRequest, ThirdParty, Url, Withheld, WithheldCookie,
 };
-pub use prove::{Exchange, HandlerBehavior, every_exchange};
+pub use prove::{Exchange, every_exchange};
 pub use tab::Tab;

@@ -76,11 +76,6 @@ impl Exchange<'_> {
         &self.caller.name
     }
 
-    /// The behaviour of the handler, if it runs.
-    pub fn behavior(&self) -> HandlerBehavior {
-        self.behavior
-    }
-
     /// Whether the request itself was sent, and not only a preflight.
     pub fn is_sent(&self) -> bool {
         self.sent.is_some()

@@ -27,7 +27,6 @@ use std::{
 pub use exchange::Exchange;
 #[doc(hidden)]
 pub use laws::Law;
-pub use probe::HandlerBehavior;
 
 use policy_core::limits::Limits;
 

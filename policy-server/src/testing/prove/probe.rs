@@ -36,8 +36,7 @@ const MADE_FOR: [&str; 2] = [r#"{"policy-probe-made-for":""#, r#""}"#];
 
 /// The behaviour of a handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum HandlerBehavior {
+pub(super) enum HandlerBehavior {
     /// It responds with 200.
     Answers,
     /// It responds with another status.
