@@ -10,7 +10,7 @@ use policy_core::{
     object::{Condition, ConditionError},
     origin::{HostPattern, OriginPattern},
 };
-use serde::{Deserialize, de};
+use serde::Deserialize;
 
 use crate::{
     Acceptance, AppFacts, FORMAT, Headers, Lock, Manifest, ManifestRoute, RouteCors, RouteLimits,
@@ -18,112 +18,41 @@ use crate::{
     facets::{WrittenRoute, json, shared_sets::Sets},
 };
 
-/// Why a text is not a manifest.
+/// Why a text is not a manifest of this release or an older one, in words.
 #[derive(Debug)]
-#[non_exhaustive]
-pub enum ReadError {
+pub struct ReadError(String);
+
+impl ReadError {
     /// It is not JSON, or has fields other than those of a manifest.
-    Malformed(serde_json::Error),
-    /// A newer release wrote it.
-    Newer {
-        /// The version of its format.
-        format: u32,
-    },
-    /// A route names a set that is not in the file.
-    SetMissing {
-        /// The path of the route.
-        path: String,
-        /// The field: `cors`, `limits`, `headers`, or `object rule` for an entry of `objects`.
-        field: &'static str,
-        /// The name of the set.
-        name: String,
-    },
-    /// A rule of an object is not named after an object and an action, or is not a condition.
-    ObjectRule {
-        /// The name of the rule.
-        name: String,
-        /// What is wrong, and what to write.
-        words: String,
-    },
-    /// The patterns of a list that have a `*` inside a label have too many pairs of a prefix and a
-    /// suffix below one host, over 65,536: comparing them would take too long.
-    LabelPairs {
-        /// The path of the route.
-        path: String,
-    },
-    /// Something is larger than any app needs: comparing manifests would take too long, or too much
-    /// memory.
-    TooLarge {
-        /// The path of the route.
-        path: String,
-        /// What it has too much of, and the bound.
-        bound: &'static str,
-    },
-    /// A fact about the app is missing or not a possible value, such as the `SameSite` of its sessions.
-    Fact {
-        /// Its place, such as `app.sessions.same_site`.
-        place: &'static str,
-        /// What it can be.
-        expected: &'static str,
-    },
-    /// An acceptance does not state who accepts, or why.
-    Unsigned {
-        /// The route of the acceptance.
-        route: String,
-        /// The field that is empty: `who` or `why`.
-        field: &'static str,
-    },
+    fn malformed(error: &dyn fmt::Display) -> Self {
+        Self(format!("this is not a manifest: {error}"))
+    }
+
+    /// A route names a set that is not in the file, or a rule of an object that is not.
+    pub(crate) fn set_missing(path: &str, field: &str, name: &str) -> Self {
+        Self(format!(
+            "the route `{path}` has the {field} `{name}`, which the manifest does not have"
+        ))
+    }
+
+    fn fact(place: &str, expected: &str) -> Self {
+        Self(format!("`{place}` is missing or not a possible value: write {expected}"))
+    }
 }
 
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Malformed(error) => write!(f, "this is not a manifest: {error}"),
-            Self::Newer { format } => write!(
-                f,
-                "this manifest has format {format}, and this release reads up to {FORMAT}: use the \
-                 release that wrote it, or a newer one"
-            ),
-            Self::SetMissing { path, field, name } => write!(
-                f,
-                "the route `{path}` has the {field} `{name}`, which the manifest does not have"
-            ),
-            Self::LabelPairs { path } => write!(
-                f,
-                "the origins of `{path}` with a `*` inside a label have over {MOST_LABEL_PAIRS} pairs of \
-                 what is before and behind it: end them alike, as in `https://*-acme.example.com`"
-            ),
-            Self::TooLarge { path, bound } => write!(f, "the route `{}` {bound}", short(path)),
-            Self::ObjectRule { name, words } => {
-                write!(f, "the object rule `{}`: {words}", short(name))
-            }
-            Self::Fact { place, expected } => {
-                write!(f, "`{place}` is missing or not a possible value: write {expected}")
-            }
-            Self::Unsigned { route, field } => write!(
-                f,
-                "the acceptance of `{route}` has an empty `{field}`: write into its line in \
-                 `accepted` who accepts it and why, such as `\"who\":\"ada\",\"why\":\"the \
-                 catalogue is public\"`, or remove the line"
-            ),
-        }
+        f.write_str(&self.0)
     }
 }
+
+impl Error for ReadError {}
 
 /// The beginning of a text, which may be endless.
 fn short(text: &str) -> String {
     let start: String = text.chars().take(SHOWN).collect();
     let dots = if start.len() < text.len() { ".." } else { "" };
     start + dots
-}
-
-impl Error for ReadError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Malformed(error) => Some(error),
-            _ => None,
-        }
-    }
 }
 
 /// The maximum number of pairs of a prefix and a suffix of labels below one host: each pair is a
@@ -174,7 +103,7 @@ fn check_size(routes: &[WrittenRoute], sets: &Sets) -> Result<(), ReadError> {
         } else {
             continue;
         };
-        return Err(ReadError::TooLarge { path: path.to_owned(), bound });
+        return Err(ReadError(format!("the route `{}` {bound}", short(path))));
     }
     Ok(())
 }
@@ -182,10 +111,11 @@ fn check_size(routes: &[WrittenRoute], sets: &Sets) -> Result<(), ReadError> {
 /// Whether the rules of objects are within the bounds, and each has a name and a condition.
 fn check_rules(rules: &BTreeMap<String, String>) -> Result<(), ReadError> {
     if rules.len() > MOST_RULES {
-        return Err(ReadError::Fact { place: "objects", expected: "at most 1,024 rules" });
+        return Err(ReadError::fact("objects", "at most 1,024 rules"));
     }
     for (name, text) in rules {
-        let wrong = |words: String| ReadError::ObjectRule { name: name.clone(), words };
+        let wrong =
+            |words: String| ReadError(format!("the object rule `{}`: {words}", short(name)));
         if !is_rule_name(name) {
             let help = "name it after an object and an action, as in `Order.edit`";
             return Err(wrong(help.to_owned()));
@@ -250,9 +180,9 @@ impl Manifest {
             [("accepted", file.accepted.is_some()), ("suppressed", file.suppressed.is_some())];
         match of_lock_file.iter().find(|(_, is_there)| *is_there) {
             None => file.manifest(),
-            Some((name, _)) => Err(ReadError::Malformed(de::Error::custom(format_args!(
-                "it has `{name}`, so it is a lock file"
-            )))),
+            Some((name, _)) => {
+                Err(ReadError::malformed(&format_args!("it has `{name}`, so it is a lock file")))
+            }
         }
     }
 }
@@ -264,7 +194,12 @@ pub(super) fn lock(text: &str) -> Result<Lock, ReadError> {
     let mut suppressed = file.suppressed.take().unwrap_or_default();
     for acceptance in &accepted {
         if let Some(field) = acceptance.unsigned() {
-            return Err(ReadError::Unsigned { route: acceptance.route.clone(), field });
+            return Err(ReadError(format!(
+                "the acceptance of `{}` has an empty `{field}`: write into its line in `accepted` who \
+                 accepts it and why, such as `\"who\":\"ada\",\"why\":\"the catalogue is public\"`, or \
+                 remove the line",
+                acceptance.route
+            )));
         }
     }
     accepted.sort_unstable();
@@ -283,11 +218,15 @@ impl File {
 
         // Editors on Windows begin a file with a byte order mark.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let Format { format } = serde_json::from_str(text).map_err(ReadError::Malformed)?;
+        let malformed = |error: serde_json::Error| ReadError::malformed(&error);
+        let Format { format } = serde_json::from_str(text).map_err(malformed)?;
         if format > FORMAT {
-            return Err(ReadError::Newer { format });
+            return Err(ReadError(format!(
+                "this manifest has format {format}, and this release reads up to {FORMAT}: use the \
+                 release that wrote it, or a newer one"
+            )));
         }
-        let file: Self = serde_json::from_str(text).map_err(ReadError::Malformed)?;
+        let file: Self = serde_json::from_str(text).map_err(malformed)?;
         file.check_facts()?;
         Ok(file)
     }
@@ -316,7 +255,7 @@ impl File {
             ),
         ];
         match facts.into_iter().find(|(is_wrong, ..)| *is_wrong) {
-            Some((_, place, expected)) => Err(ReadError::Fact { place, expected }),
+            Some((_, place, expected)) => Err(ReadError::fact(place, expected)),
             None => Ok(()),
         }
     }
@@ -331,7 +270,11 @@ impl File {
         let is_too_many =
             |route: &&ManifestRoute| route.cors.as_ref().is_some_and(has_too_many_pairs);
         if let Some(route) = routes.iter().find(is_too_many) {
-            return Err(ReadError::LabelPairs { path: route.path.clone() });
+            return Err(ReadError(format!(
+                "the origins of `{}` with a `*` inside a label have over {MOST_LABEL_PAIRS} pairs of \
+                 what is before and behind it: end them alike, as in `https://*-acme.example.com`",
+                route.path
+            )));
         }
         check_rules(&objects)?;
         let headers = sets.headers.into_values().map(|set| (set.name(), set)).collect();
@@ -339,11 +282,7 @@ impl File {
         if let Some((name, path)) =
             manifest.needed_rules().find(|(name, _)| !manifest.objects.contains_key(name))
         {
-            return Err(ReadError::SetMissing {
-                path: path.to_owned(),
-                field: "object rule",
-                name,
-            });
+            return Err(ReadError::set_missing(path, "object rule", &name));
         }
         Ok(manifest.normal())
     }

@@ -171,7 +171,7 @@ fn resolve_set<T: Clone>(
         SetReference::Set(set) => Ok(Some(set)),
         SetReference::Name(name) => match sets.get(&name) {
             Some(set) => Ok(Some(set.clone())),
-            None => Err(ReadError::SetMissing { path: path.to_owned(), field, name }),
+            None => Err(ReadError::set_missing(path, field, &name)),
         },
     }
 }
