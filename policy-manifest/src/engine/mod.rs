@@ -84,38 +84,14 @@ struct CompiledRoute {
     checks_anonymous: bool,
 }
 
-/// Why a manifest cannot be compiled into an engine.
+/// Why a manifest cannot be compiled into an engine, in words: its public origin, a path or a CORS
+/// policy breaks a rule, or two paths match the same requests.
 #[derive(Debug)]
-#[non_exhaustive]
-pub enum EngineError {
-    /// The public origin breaks a rule.
-    PublicOrigin(Rule),
-    /// A path breaks a rule.
-    Path {
-        /// The path.
-        path: String,
-        /// The rule.
-        rule: Rule,
-    },
-    /// Two paths match the same requests.
-    Overlap {
-        /// One of them.
-        path: String,
-    },
-    /// A CORS policy breaks rules.
-    Cors(PolicyErrors),
-}
+pub struct EngineError(String);
 
 impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::PublicOrigin(rule) => write!(f, "the public origin: {}", rule.message()),
-            Self::Path { path, rule } => write!(f, "the path `{path}`: {}", rule.message()),
-            Self::Overlap { path } => {
-                write!(f, "another path matches the same requests as `{path}`")
-            }
-            Self::Cors(errors) => errors.fmt(f),
-        }
+        f.write_str(&self.0)
     }
 }
 
@@ -157,11 +133,10 @@ impl Engine {
 
     fn compile(manifest: &Manifest, lists: &Lists<'_, '_>) -> Result<Self, EngineError> {
         let app = &manifest.app;
+        let broken = |rule: Rule| EngineError(format!("the public origin: {}", rule.message()));
         let own = match &app.public_origin {
             None => OwnOrigin::Development,
-            Some(text) => {
-                OwnOrigin::Public(PublicOrigin::parse(text).map_err(EngineError::PublicOrigin)?)
-            }
+            Some(text) => OwnOrigin::Public(PublicOrigin::parse(text).map_err(broken)?),
         };
         let own_issuer = app.tokens.as_ref().and_then(|facts| facts.issuer.clone());
         // If there are several, an app starts only if its routes name theirs.
@@ -202,9 +177,11 @@ impl Engine {
         let route = &compiled.route;
         let mut add = |path: &str, methods: &[Method], by_credentials| {
             let sharing = Sharing { cors: compiled.cors.clone(), by_credentials };
-            router.add(path, methods, compiled.index, &sharing).map_err(|error| match error {
-                AddError::Rule(rule) => EngineError::Path { path: path.to_owned(), rule },
-                _ => EngineError::Overlap { path: path.to_owned() },
+            router.add(path, methods, compiled.index, &sharing).map_err(|error| {
+                EngineError(match error {
+                    AddError::Rule(rule) => format!("the path `{path}`: {}", rule.message()),
+                    _ => format!("another path matches the same requests as `{path}`"),
+                })
             })
         };
         let methods: Vec<Method> =
@@ -414,7 +391,8 @@ impl CompiledRoute {
         let cors = match &route.cors {
             None => None,
             Some(cors) => {
-                Some(Arc::new(compile(cors, &route.path, lists).map_err(EngineError::Cors)?))
+                let compiled = compile(cors, &route.path, lists);
+                Some(Arc::new(compiled.map_err(|errors| EngineError(errors.to_string()))?))
             }
         };
         let list = route.cors.as_ref().and_then(RouteCors::list).map(|list| list.list.clone());
