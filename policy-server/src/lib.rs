@@ -315,7 +315,7 @@ pub mod guide {
 pub mod policy {
     pub use policy_core::{
         cache::CachePolicyBuilder,
-        cors::{CorsPolicyBuilder, OriginLists, PolicyError, PolicyErrors},
+        cors::{CorsPolicyBuilder, PolicyError, PolicyErrors},
         headers::{Frame, HeadersPolicyBuilder},
         jsonp::{Grammar, JsonpPolicy, JsonpPolicyBuilder},
         limits::{RateGrant, RateKey, RateRefusal},

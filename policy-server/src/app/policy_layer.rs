@@ -95,6 +95,24 @@ impl PolicyLayerBuilder {
 
     /// Sets the list of origins that the CORS policy names, as [`App::origins`](crate::App::origins)
     /// does. A layer opens no store, so a list that is stored is an error.
+    ///
+    /// ```
+    /// use policy_server::{CorsPolicy, Policies, PolicyLayer, SharedOrigins};
+    ///
+    /// const PARTNERS: CorsPolicy = CorsPolicy::origins_at_run_time("partners").build();
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let partners = SharedOrigins::new();
+    /// let layer = PolicyLayer::builder()
+    ///     .policies(Policies::new().cors(PARTNERS))
+    ///     .origins("partners", &partners)
+    ///     .build()?;
+    /// // At any time, for all requests from then on:
+    /// partners.replace(&["https://a.example", "https://b.example"])?;
+    /// # drop(layer);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn origins(mut self, name: impl Into<String>, list: impl Into<OriginList>) -> Self {
         self.origins.push((name.into(), list.into()));
         self

@@ -21,9 +21,9 @@ use http::{
     },
 };
 use policy_core::{
-    Refusal, Rule,
+    Refusal,
     cache::ResponseFacts,
-    cors::{Cors, CorsPart, OriginDecision, OriginLists, PolicyError, PolicyErrors, Preflight},
+    cors::{Cors, OriginDecision, OriginLists, PolicyErrors, Preflight},
     csrf::CsrfPolicy,
     gates::{self, EndResponse, GatedApp, GatedRoute, RequestView, Sender},
     head::{Head, OwnOrigin, Single},
@@ -149,49 +149,10 @@ impl PolicyLayer {
     /// # Errors
     ///
     /// All mistakes of the policy: those that the compiler cannot find in a constant, all rules for
-    /// a configuration, and origins that come at run time, which need
-    /// [`with_origins`](Self::with_origins).
+    /// a configuration, and origins that come at run time, whose list
+    /// [`PolicyLayerBuilder::origins`] sets.
     pub fn new(policy: impl Into<CorsSource>) -> Result<Self, PolicyErrors> {
-        Self::with_origins(policy, &OriginLists::new())
-    }
-
-    /// A layer with more than CORS.
-    pub fn builder() -> PolicyLayerBuilder {
-        PolicyLayerBuilder::default()
-    }
-
-    /// A layer for a policy whose origins come at run time.
-    ///
-    /// ```
-    /// use policy_server::{CorsPolicy, PolicyLayer, SharedOrigins, policy::OriginLists};
-    ///
-    /// const PARTNERS: CorsPolicy = CorsPolicy::origins_at_run_time("partners").build();
-    ///
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let partners = SharedOrigins::new();
-    /// let mut lists = OriginLists::new();
-    /// lists.insert("partners", partners.clone());
-    /// let layer = PolicyLayer::with_origins(PARTNERS, &lists)?;
-    /// // At any time, for all requests from then on:
-    /// partners.replace(&["https://a.example", "https://b.example"])?;
-    /// # drop(layer);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// All mistakes of the policy and of the list that it names.
-    pub fn with_origins(
-        policy: impl Into<CorsSource>,
-        lists: &OriginLists,
-    ) -> Result<Self, PolicyErrors> {
-        let cors = policy.into().compile("PolicyLayer", lists)?;
-        // A layer has no paths, and so no parameter that could select a list.
-        if let Some(key) = cors.key() {
-            let error = PolicyError::new("PolicyLayer", Rule::OriginListBy, CorsPart::Origins, key);
-            return Err(PolicyErrors::from_iter([error]));
-        }
+        let cors = policy.into().compile("PolicyLayer", &OriginLists::new())?;
         let rules = CompiledRoutePolicy {
             cors: Some(Arc::new(cors)),
             body: u64::MAX,
@@ -209,6 +170,11 @@ impl PolicyLayer {
             limits_sockets: false,
             random: Random::system(),
         }))
+    }
+
+    /// A layer with more than CORS.
+    pub fn builder() -> PolicyLayerBuilder {
+        PolicyLayerBuilder::default()
     }
 
     pub(crate) fn compiled(layer: CompiledLayer) -> Self {

@@ -10,6 +10,7 @@ use policy_core::{
 use tower::{ServiceExt, service_fn};
 
 use super::*;
+use crate::{Error, Policies};
 
 const POLICY: CorsPolicy =
     CorsPolicy::origins(&["https://a.test"]).credentials().methods(&["PUT"]).build();
@@ -87,9 +88,11 @@ async fn a_preflight_allows_the_methods_that_the_service_lists() {
 async fn origins_can_be_replaced_while_it_serves() {
     const PARTNERS: CorsPolicy = CorsPolicy::origins_at_run_time("partners").build();
     let partners = SharedOrigins::new();
-    let mut lists = OriginLists::new();
-    lists.insert("partners", partners.clone());
-    let layer = PolicyLayer::with_origins(PARTNERS, &lists).unwrap();
+    let with_list = |policy: CorsPolicy| {
+        let policies = Policies::new().cors(policy);
+        PolicyLayer::builder().policies(policies).origins("partners", &partners).build()
+    };
+    let layer = with_list(PARTNERS).unwrap();
     // The body of the service is of another type.
     let inner = service_fn(async |_request: Request<Body>| {
         Ok::<_, Infallible>(http::Response::new(Full::new(Bytes::new())))
@@ -107,8 +110,8 @@ async fn origins_can_be_replaced_while_it_serves() {
         .within(&["https://*.shop.example"])
         .by("tenant")
         .build();
-    let selected = PolicyLayer::with_origins(BY_TENANT, &lists).unwrap_err();
-    assert_eq!(selected.errors()[0].rule(), Rule::OriginListBy);
+    let Err(Error::Start(selected)) = with_list(BY_TENANT) else { panic!() };
+    assert_eq!(selected[0].rule(), Rule::OriginListBy);
 }
 
 #[test]
