@@ -1,31 +1,23 @@
 //! The properties of methods in the standard (RFC 9110 9.2, 9.3; RFC 5789; RFC 10008).
 
 /// The properties of a method.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct Properties {
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Properties {
     /// Safe: it only retrieves (RFC 9110 9.2.1).
-    pub safe: bool,
+    safe: bool,
     /// Idempotent: repeating a request has no further effect (RFC 9110 9.2.2). The second response
     /// may differ: a deleted resource is not found the second time.
-    pub idempotent: bool,
+    idempotent: bool,
     /// Cacheable: a cache may keep its responses (RFC 9110 9.2.3). Responses to POST and PATCH are
     /// cacheable only if they state a lifetime and a `Content-Location`; responses to QUERY only
     /// with the content of the request in the key (RFC 10008 2.7), so [`cache`](crate::cache) does
     /// not permit it.
-    pub cacheable: bool,
+    cacheable: bool,
 }
 
 /// The properties of a method by its case-sensitive name; `None` if the standard does not define
 /// it.
-///
-/// ```
-/// use policy_core::method::properties;
-///
-/// assert!(properties("DELETE").is_some_and(|delete| delete.idempotent && !delete.safe));
-/// assert_eq!(properties("get"), None);
-/// ```
-pub const fn properties(method: &str) -> Option<Properties> {
+const fn properties(method: &str) -> Option<Properties> {
     let (safe, idempotent, cacheable) = match method.as_bytes() {
         b"GET" | b"HEAD" | b"QUERY" => (true, true, true),
         b"OPTIONS" | b"TRACE" => (true, true, false),
@@ -47,12 +39,18 @@ pub const fn is_safe(method: &str) -> bool {
 }
 
 /// Whether a method is idempotent; unknown methods are not.
+///
+/// ```
+/// use policy_core::method::{is_idempotent, is_safe};
+///
+/// assert!(is_idempotent("DELETE") && !is_safe("DELETE") && !is_idempotent("delete"));
+/// ```
 pub const fn is_idempotent(method: &str) -> bool {
     matches!(properties(method), Some(Properties { idempotent: true, .. }))
 }
 
 /// Whether a cache may keep responses to a method; not for unknown methods.
-pub const fn is_cacheable(method: &str) -> bool {
+pub(crate) const fn is_cacheable(method: &str) -> bool {
     matches!(properties(method), Some(Properties { cacheable: true, .. }))
 }
 

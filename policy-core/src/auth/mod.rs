@@ -11,7 +11,7 @@ mod syntax;
 use std::fmt;
 
 pub use spec::{AuthPart, AuthSpec, AuthViolation};
-pub use syntax::{OWN_ISSUER, is_issuer, is_scope, seconds_of};
+pub use syntax::{OWN_ISSUER, is_scope, seconds_of};
 
 use crate::{
     csrf::{self, CsrfPolicy},

@@ -48,15 +48,7 @@ pub(super) const fn is_own_issuer(text: &str) -> bool {
 
 /// Whether a route can name an issuer by this text: `own`, or its `https` URL without a query or a
 /// fragment (RFC 8414 2). A loopback issuer, for development, may have an `http` URL.
-///
-/// ```
-/// use policy_core::auth::is_issuer;
-///
-/// assert!(is_issuer("https://id.example/realms/shop") && is_issuer("own"));
-/// assert!(is_issuer("http://localhost:8080/realms/shop"));
-/// assert!(!is_issuer("id.example") && !is_issuer("http://id.example"));
-/// ```
-pub const fn is_issuer(text: &str) -> bool {
+pub(super) const fn is_issuer(text: &str) -> bool {
     let mut rest = match text.as_bytes() {
         [b'h', b't', b't', b'p', b's', b':', b'/', b'/', rest @ ..] => rest,
         [b'h', b't', b't', b'p', b':', b'/', b'/', rest @ ..] if is_loopback(rest) => rest,

@@ -160,7 +160,9 @@ impl Conditions {
 /// Whether a validator of `If-Range` is the current one.
 fn is_current(value: &[u8], current: &Validators) -> bool {
     match EntityTag::parse(value) {
-        Some(etag) => current.etag.as_ref().is_some_and(|current| current.is_strongly(&etag)),
+        Some(etag) => {
+            current.etag.as_ref().is_some_and(|current| current.tag().is_strongly(etag.tag()))
+        }
         None => {
             let date = ModificationDate::parse(value);
             date.is_some() && date == current.last_modified

@@ -68,7 +68,7 @@ impl CookieSpec {
     pub const MAX_LEN: usize = 4096;
 
     /// The maximum length of the value of an attribute, in bytes (RFC 6265bis 5.6).
-    pub const MAX_ATTRIBUTE_LEN: usize = 1024;
+    pub(super) const MAX_ATTRIBUTE_LEN: usize = 1024;
 
     /// The maximum time for which browsers keep a cookie: 400 days (RFC 6265bis 5.5).
     pub const MAX_AGE: Duration = Duration::from_secs(34_560_000);

@@ -2,9 +2,6 @@
 
 use std::net::IpAddr;
 
-/// The part of an address that rates are counted by.
-pub type AddressKey = [u8; 9];
-
 /// The part of an address that belongs to one client: all of IPv4, also as an IPv4-mapped IPv6
 /// address, and the first 64 bits of IPv6, the smallest allocation to one site (RFC 6177).
 ///
@@ -17,7 +14,7 @@ pub type AddressKey = [u8; 9];
 /// assert_ne!(key("192.0.2.1")?, key("192.0.2.2")?);
 /// # Ok::<(), std::net::AddrParseError>(())
 /// ```
-pub fn address_key(address: IpAddr) -> AddressKey {
+pub fn address_key(address: IpAddr) -> [u8; 9] {
     match address.to_canonical() {
         IpAddr::V4(address) => {
             let [a, b, c, d] = address.octets();

@@ -22,7 +22,7 @@ mod table;
 mod units;
 
 #[cfg(feature = "engine")]
-pub use address::{AddressKey, address_key};
+pub use address::address_key;
 #[cfg(feature = "engine")]
 pub use capacity::RateCapacity;
 #[cfg(feature = "engine")]

@@ -5,7 +5,7 @@ use std::{fmt, net::IpAddr, time::Duration};
 use siphasher::sip::SipHasher13;
 
 use super::{
-    AddressKey, Rate, RateCapacity, RateGrant, RateRefusal,
+    Rate, RateCapacity, RateGrant, RateRefusal,
     accounts::{AccountKind, Accounts},
     address_key,
     gcra::nanos,
@@ -158,7 +158,7 @@ impl RateTable {
 
 /// Asks about each network that counts a client.
 fn admit(
-    key: &AddressKey,
+    key: &[u8; 9],
     kind: AccountKind,
     ask: impl Fn(&[u8]) -> Result<(), RateRefusal>,
 ) -> Result<(), RateRefusal> {

@@ -30,4 +30,4 @@ pub use set::OriginSet;
 pub use site::Site;
 
 /// The maximum length of an origin: a scheme of 64 bytes, `://`, a host of 253 and a port of 6.
-pub const MAX_ORIGIN_LEN: usize = 326;
+const MAX_ORIGIN_LEN: usize = 326;

@@ -12,7 +12,7 @@ use super::Record;
 pub enum DataError {
     /// They are over [`Record::MAX_DATA`].
     TooLarge,
-    /// Lists and objects are nested deeper than [`Data::MAX_DEPTH`].
+    /// Lists and objects are nested deeper than 100 levels.
     TooDeep,
     /// The stored bytes are not a JSON object.
     Malformed,
@@ -115,7 +115,7 @@ pub struct Data(Map<String, Value>);
 impl Data {
     /// The deepest nesting of lists and objects, where the outermost object is level 0. serde_json
     /// reads 127 levels, so whatever is stored can be read again.
-    pub const MAX_DEPTH: usize = 100;
+    const MAX_DEPTH: usize = 100;
 
     /// Reads stored values.
     ///

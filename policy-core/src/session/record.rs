@@ -28,7 +28,7 @@ pub struct Identity {
 
 impl Identity {
     /// The maximum length of the name of a tenant in bytes.
-    pub const MAX_TENANT: usize = 200;
+    pub(crate) const MAX_TENANT: usize = 200;
 
     /// A user without a tenant, roles or scopes.
     #[expect(clippy::needless_pass_by_value, reason = "callers write `user.id`, whatever it is")]
@@ -59,8 +59,8 @@ impl Identity {
         self
     }
 
-    /// Whether this text can name a tenant: it is not empty, and has at most
-    /// [`MAX_TENANT`](Self::MAX_TENANT) bytes.
+    /// Whether this text can name a tenant: it is not empty, and has at most 200
+    /// bytes.
     pub const fn is_tenant(name: &str) -> bool {
         !name.is_empty() && name.len() <= Self::MAX_TENANT
     }

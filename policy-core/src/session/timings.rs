@@ -78,7 +78,7 @@ impl Default for Timings {
 
 impl Timings {
     /// The maximum time for which browsers keep a cookie (RFC 6265bis 5.5): 400 days.
-    pub const MAX_REMEMBERED: Duration = Duration::from_secs(400 * 24 * 3600);
+    const MAX_REMEMBERED: Duration = Duration::from_secs(400 * 24 * 3600);
 
     /// Every violated rule, with the offending value.
     pub fn violations(&self) -> Vec<(Rule, String)> {
