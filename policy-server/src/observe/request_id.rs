@@ -84,7 +84,7 @@ impl<S: Send + Sync> FromRequestParts<S> for RequestId {
     type Rejection = ContextRejection;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ContextRejection> {
-        parts.extensions.get().cloned().ok_or(ContextRejection::NoRequestId)
+        parts.extensions.get().cloned().ok_or(ContextRejection::NO_REQUEST_ID)
     }
 }
 

@@ -26,7 +26,7 @@ impl<S: Send + Sync> FromRequestParts<S> for ClientAddr {
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ContextRejection> {
         let context = Context::from_extensions(&parts.extensions)?;
-        context.client.address().map(Self).ok_or(ContextRejection::NoPeer)
+        context.client.address().map(Self).ok_or(ContextRejection::NO_PEER)
     }
 }
 

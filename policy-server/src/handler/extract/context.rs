@@ -37,7 +37,7 @@ pub(crate) enum Reach {
 
 impl Context {
     pub(crate) fn from_extensions(extensions: &Extensions) -> Result<&Self, ContextRejection> {
-        extensions.get().ok_or(ContextRejection::OutsideOfApp)
+        extensions.get().ok_or(ContextRejection::OUTSIDE_OF_APP)
     }
 }
 
@@ -65,38 +65,53 @@ pub(crate) use optional;
 /// Why a handler does not get what the app knows about a request: its route, its client, its caller,
 /// session, tokens, nonce or request id.
 ///
-/// Except for [`Refused`](Self::Refused), it is a mistake in the configuration of the service, which
-/// is logged and results in 500.
+/// Unless a gate refuses the request, it is a mistake in the configuration of the service, which is
+/// logged and results in 500.
 #[derive(Debug)]
-#[non_exhaustive]
-pub enum ContextRejection {
-    /// The request did not reach the extractor through an app.
-    OutsideOfApp,
-    /// The route is public or `optional`, and the handler needs a caller.
-    NoCaller,
-    /// The app has no sessions.
-    NoSessions,
-    /// The app has no tokens.
-    NoTokens,
-    /// The Content-Security-Policy of the route has no nonce.
-    NoNonce,
+pub struct ContextRejection(Reason);
+
+#[derive(Debug)]
+enum Reason {
     /// A gate refuses the request with this problem.
     Refused(Box<Problem>),
-    /// The request did not come over a socket whose address is known.
-    NoPeer,
-    /// The app assigns no request ids.
-    NoRequestId,
+    /// The service is configured wrongly.
+    Mistake(&'static str),
 }
 
 impl ContextRejection {
+    pub(crate) const OUTSIDE_OF_APP: Self =
+        Self::mistake("the request did not come through a route of an app");
+    pub(crate) const NO_CALLER: Self = Self::mistake(
+        "a handler takes a `Principal` or a `Caller`, and its route is public or `optional`",
+    );
+    pub(crate) const NO_SESSIONS: Self = Self::mistake(
+        "a handler takes a session, but the app has none: give it some with \
+         `App::sessions(Sessions::embedded(\"sessions.redb\"))`",
+    );
+    pub(crate) const NO_TOKENS: Self = Self::mistake(
+        "a handler takes `Tokens`, but the app has none: give it keys with \
+         `App::tokens(Tokens::hs256(keys)?)`",
+    );
+    pub(crate) const NO_NONCE: Self = Self::mistake(
+        "a handler takes a `CspNonce`, and the Content-Security-Policy of its route has none: write \
+         `'nonce'` into its sources, as in `#[headers(csp = \"script-src 'nonce'\")]`",
+    );
+    pub(crate) const NO_PEER: Self = Self::mistake("the request did not come over a socket");
+    pub(crate) const NO_REQUEST_ID: Self =
+        Self::mistake("the app assigns no request ids: call `App::request_ids`");
+
+    const fn mistake(words: &'static str) -> Self {
+        Self(Reason::Mistake(words))
+    }
+
     /// The rejection of a request that a gate refuses with this problem.
     pub(crate) fn from_problem(problem: impl Into<Problem>) -> Self {
-        Self::Refused(Box::new(problem.into()))
+        Self(Reason::Refused(Box::new(problem.into())))
     }
 
     fn problem(self) -> Problem {
         match self {
-            Self::Refused(problem) => *problem,
+            Self(Reason::Refused(problem)) => *problem,
             mistake => Problem::internal(mistake),
         }
     }
@@ -106,27 +121,9 @@ rejection!(ContextRejection);
 
 impl fmt::Display for ContextRejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::OutsideOfApp => "the request did not come through a route of an app",
-            Self::NoCaller => {
-                "a handler takes a `Principal` or a `Caller`, and its route is public or `optional`"
-            }
-            Self::NoSessions => {
-                "a handler takes a session, but the app has none: give it some with \
-                 `App::sessions(Sessions::embedded(\"sessions.redb\"))`"
-            }
-            Self::NoTokens => {
-                "a handler takes `Tokens`, but the app has none: give it keys with \
-                 `App::tokens(Tokens::hs256(keys)?)`"
-            }
-            Self::NoNonce => {
-                "a handler takes a `CspNonce`, and the Content-Security-Policy of its route has \
-                 none: write `'nonce'` into its sources, as in \
-                 `#[headers(csp = \"script-src 'nonce'\")]`"
-            }
-            Self::Refused(_) => "a gate refuses the request",
-            Self::NoPeer => "the request did not come over a socket",
-            Self::NoRequestId => "the app assigns no request ids: call `App::request_ids`",
+        f.write_str(match self.0 {
+            Reason::Refused(_) => "a gate refuses the request",
+            Reason::Mistake(words) => words,
         })
     }
 }

@@ -38,7 +38,7 @@ impl<S: Send + Sync> FromRequestParts<S> for CspNonce {
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ContextRejection> {
         match parts.extensions.get() {
             Some(nonce) => Ok(Self(Nonce::clone(nonce))),
-            None => Err(ContextRejection::NoNonce),
+            None => Err(ContextRejection::NO_NONCE),
         }
     }
 }

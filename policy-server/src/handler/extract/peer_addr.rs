@@ -41,7 +41,7 @@ impl<S: Send + Sync> FromRequestParts<S> for PeerAddr {
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ContextRejection> {
         let context = Context::from_extensions(&parts.extensions)?;
-        context.client.peer().map(Self).ok_or(ContextRejection::NoPeer)
+        context.client.peer().map(Self).ok_or(ContextRejection::NO_PEER)
     }
 }
 

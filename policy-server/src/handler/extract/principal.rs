@@ -10,7 +10,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Principal {
     type Rejection = ContextRejection;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ContextRejection> {
-        user(parts)?.ok_or(ContextRejection::NoCaller)
+        user(parts)?.ok_or(ContextRejection::NO_CALLER)
     }
 }
 
@@ -30,7 +30,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ContextRejection> {
         let caller = principal(parts)?.map(Self::new);
-        caller.ok_or(ContextRejection::NoCaller)
+        caller.ok_or(ContextRejection::NO_CALLER)
     }
 }
 

@@ -57,7 +57,7 @@ async fn checked_session(parts: &Parts) -> Result<Arc<RequestSession>, ContextRe
 
 fn auth(parts: &Parts) -> Result<&RequestAuth, ContextRejection> {
     let auth = Context::from_extensions(&parts.extensions)?.auth.as_deref();
-    auth.filter(|auth| auth.guard().sessions.is_some()).ok_or(ContextRejection::NoSessions)
+    auth.filter(|auth| auth.guard().sessions.is_some()).ok_or(ContextRejection::NO_SESSIONS)
 }
 
 /// A CSRF token of the session, for a form or script of the app.

@@ -14,7 +14,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Tokens {
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ContextRejection> {
         let auth = Context::from_extensions(&parts.extensions)?.auth.as_ref();
         let service = auth.and_then(|auth| Some((auth, auth.guard().tokens.as_ref()?)));
-        let (auth, service) = service.ok_or(ContextRejection::NoTokens)?;
+        let (auth, service) = service.ok_or(ContextRejection::NO_TOKENS)?;
         // The response may contain a token.
         auth.note_issued();
         let cut_offs = Arc::clone(auth.cut_offs());
