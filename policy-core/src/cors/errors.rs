@@ -17,7 +17,7 @@ pub struct PolicyError {
 
 impl PolicyError {
     /// An error about `value` in a part of the policy of `location`, such as `GET /orders/{id}`.
-    pub fn new(location: &str, rule: Rule, part: CorsPart, value: &str) -> Self {
+    pub(crate) fn new(location: &str, rule: Rule, part: CorsPart, value: &str) -> Self {
         Self { location: location.to_owned(), rule, part, value: value.to_owned() }
     }
 

@@ -53,19 +53,19 @@ pub struct Head<'a> {
     /// The version of HTTP.
     pub version: Version,
     /// `Host`
-    pub host: Single<'a>,
+    pub(crate) host: Single<'a>,
     /// `Origin`
     pub origin: Single<'a>,
     /// `Access-Control-Request-Method`
     pub request_method: Single<'a>,
     /// `Content-Length`
-    pub content_length: Single<'a>,
+    pub(crate) content_length: Single<'a>,
     /// `Transfer-Encoding`
-    pub transfer_encoding: Single<'a>,
+    pub(crate) transfer_encoding: Single<'a>,
     /// `Expect`
-    pub expect: Single<'a>,
+    pub(crate) expect: Single<'a>,
     /// Whether there is a connection-specific field, which HTTP/2 and later forbid.
-    pub has_connection_field: bool,
+    pub(crate) has_connection_field: bool,
     /// Whether the request came over TLS. [`Head::read`] leaves it `false`, because no header
     /// states it; the server sets it from the connection.
     pub is_secure: bool,
@@ -79,14 +79,14 @@ pub struct Head<'a> {
     /// `traceparent`, `tracestate` or `baggage`.
     pub is_traced: bool,
     /// Whether there is an `Early-Data` header: the request may be a replay (RFC 8470 5.1).
-    pub is_early: bool,
+    pub(crate) is_early: bool,
     /// The host that the client requested, as stated by a trusted proxy. [`Head::read`] leaves it
     /// empty; the server sets it, because it knows which proxies to trust.
     pub forwarded_host: Option<&'a str>,
     /// The `:protocol` of an extended CONNECT (RFC 8441 4). It is not a header; the server sets it.
     pub protocol: Option<&'a str>,
     /// Whether there is an `Upgrade` field.
-    pub has_upgrade: bool,
+    pub(crate) has_upgrade: bool,
     /// Whether a header makes the request conditional or asks for a range (RFC 9110 13.1 and 14.2).
     pub is_conditional: bool,
     /// Whether there is an `Accept` that is not `*/*`.

@@ -80,7 +80,7 @@ impl Rules {
     }
 
     /// The exceptions from them.
-    pub fn exceptions(&self) -> &[Exception] {
+    pub(super) fn exceptions(&self) -> &[Exception] {
         &self.exceptions
     }
 
