@@ -65,11 +65,11 @@ impl<'a, P> Violation<'a, P> {
     }
 }
 
-/// Defines the parts of one policy, and the alias of their violations: `Name = "as it is written"`, with `[..]` after a list.
+/// Defines the parts of one policy: `Name = "as it is written"`, with `[..]` after a list.
 macro_rules! parts {
     (
         $(#[$about:meta])*
-        $parts:ident, $violation:ident: $policy:literal {
+        $parts:ident: $policy:literal {
             $($(#[$doc:meta])* $part:ident = $name:literal $([$list:tt])?,)*
         }
     ) => {
@@ -103,10 +103,7 @@ macro_rules! parts {
             }
         }
 
-        /// One entry of the policy that breaks a rule.
-        pub type $violation<'a> = $crate::Violation<'a, $parts>;
-
-        impl $violation<'_> {
+        impl $crate::Violation<'_, $parts> {
             /// The violation as text for a panic in a constant: policy, part, value, message, code
             /// and, on a separate line, the fix.
             pub const fn text(&self) -> $crate::ConstText {
@@ -177,9 +174,11 @@ macro_rules! validator {
 /// Implements the checks of a policy, which is a spec that passed them, and of its builder, which is
 /// a spec before them.
 macro_rules! policy {
-    ($policy:ident, $builder:ident, $spec:ident, $violation:ident) => {
+    ($policy:ident, $builder:ident, $spec:ident, $parts:ident) => {
         impl $policy {
-            const fn try_new(spec: $spec<'static>) -> Result<Self, $violation<'static>> {
+            const fn try_new(
+                spec: $spec<'static>,
+            ) -> Result<Self, $crate::Violation<'static, $parts>> {
                 match spec.first_error() {
                     None => Ok(Self(spec)),
                     Some(violation) => Err(violation),
@@ -209,7 +208,7 @@ macro_rules! policy {
             /// # Errors
             ///
             /// The first violation.
-            pub const fn try_build(self) -> Result<$policy, $violation<'static>> {
+            pub const fn try_build(self) -> Result<$policy, $crate::Violation<'static, $parts>> {
                 $policy::try_new(self.0)
             }
 

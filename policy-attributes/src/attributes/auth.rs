@@ -3,8 +3,8 @@
 //! be consistent with it.
 
 use policy_core::{
-    Rule,
-    auth::{AuthPart, AuthSpec, AuthViolation, seconds_of},
+    Rule, Violation,
+    auth::{AuthPart, AuthSpec, seconds_of},
 };
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
@@ -101,7 +101,7 @@ impl Attribute for Args {
             ..self.words()
         };
         let demands = [&self.issuers, &self.scopes, &self.roles].into_iter().any(Option::is_some);
-        for AuthViolation { rule, part, index, value, .. } in spec.violations() {
+        for Violation { rule, part, index, value, .. } in spec.violations() {
             if rule == Rule::CallersMissing && (demands || self.fresh.is_some()) {
                 let help = "write the credential that has it in front, such as \
                             `#[auth(session, roles = [\"admin\"])]`";

@@ -1,8 +1,8 @@
 //! `#[cache]`: `public, max_age = 60, ..`, a shared policy, or `none`.
 
 use policy_core::{
-    Rule,
-    cache::{Audience, CachePart, CacheSpec, CacheViolation},
+    Rule, Violation,
+    cache::{Audience, CachePart, CacheSpec},
 };
 use proc_macro2::{Literal, TokenStream};
 use quote::{ToTokens, quote};
@@ -90,7 +90,7 @@ impl Attribute for Args {
     fn check(&self, context: &Context<'_>, diagnostics: &mut Diagnostics) {
         let Some(inline) = self.inline() else { return };
         inline.with_spec(context, |spec| {
-            for CacheViolation { rule, part, index, value, .. } in spec.violations() {
+            for Violation { rule, part, index, value, .. } in spec.violations() {
                 diagnostics.rule(inline.tokens_of(part, index), rule, value);
             }
         });

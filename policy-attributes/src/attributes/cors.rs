@@ -1,8 +1,8 @@
 //! `#[cors]`: `origins = [..], credentials, ..`, a shared policy, or `none`.
 
 use policy_core::{
-    Rule,
-    cors::{CorsExtension, CorsPart, CorsSpec, CorsViolation, Origins},
+    Rule, Violation,
+    cors::{CorsExtension, CorsPart, CorsSpec, Origins},
 };
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
@@ -267,7 +267,7 @@ impl InlineCors {
         self.with_spec(|spec| {
             let extension = CorsExtension { headers: spec.headers, expose: spec.expose };
             let spec = if self.extends() { extension.spec() } else { spec };
-            for CorsViolation { rule, part, index, value, .. } in spec.violations() {
+            for Violation { rule, part, index, value, .. } in spec.violations() {
                 if self.is_visible(part) {
                     diagnostics.rule(self.tokens_of(part, index), rule, value);
                 }

@@ -1,9 +1,9 @@
 //! `#[headers]`: `csp = "..", frame = none, ..`, a shared policy, or `none`.
 
 use policy_core::{
-    Rule,
+    Rule, Violation,
     headers::{
-        Frame, HeadersPart, HeadersSpec, HeadersViolation,
+        Frame, HeadersPart, HeadersSpec,
         csp::{self, Parsed, Source},
     },
 };
@@ -194,7 +194,7 @@ impl InlineHeaders {
             diagnostics.rule(self.tokens_of(HeadersPart::Csp, 0), *rule, word);
         }
         self.with_spec(context, parsed.as_ref(), |spec| {
-            for HeadersViolation { rule, part, index, value, .. } in spec.violations() {
+            for Violation { rule, part, index, value, .. } in spec.violations() {
                 diagnostics.rule(self.tokens_of(part, index), rule, value);
             }
         });

@@ -1,6 +1,9 @@
 //! `#[jsonp]`: `callback = "cb", dotted`, or a shared policy.
 
-use policy_core::jsonp::{JsonpPart, JsonpSpec, JsonpViolation};
+use policy_core::{
+    Violation,
+    jsonp::{JsonpPart, JsonpSpec},
+};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{Expr, Ident, LitStr};
@@ -74,7 +77,7 @@ impl Attribute for Args {
             csrf: context.attributes.csrf.is_some(),
             ..JsonpSpec::NOTHING
         };
-        for JsonpViolation { rule, part, value, .. } in spec.violations() {
+        for Violation { rule, part, value, .. } in spec.violations() {
             if part != JsonpPart::Callback || !is_unseen {
                 diagnostics.rule(self.tokens_of(part, context), rule, value);
             }

@@ -10,7 +10,7 @@ mod syntax;
 
 use std::fmt;
 
-pub use spec::{AuthPart, AuthSpec, AuthViolation};
+pub use spec::{AuthPart, AuthSpec};
 pub use syntax::{OWN_ISSUER, is_scope, seconds_of};
 
 use crate::{

@@ -98,7 +98,7 @@ impl AuthSpec<'static> {
 
 parts! {
     /// A part of the auth policy of a route.
-    AuthPart, AuthViolation: "auth" {
+    AuthPart: "auth" {
         /// The arguments of `#[auth]` that state who may call.
         Auth = "auth",
         /// `ticket`

@@ -18,4 +18,4 @@ pub use response::{
     CacheExchange, Caching, ResponseFacts, apply, forbid_storing, forget_age,
     is_cacheable_by_default, is_rival,
 };
-pub use spec::{Audience, CachePart, CacheSpec, CacheViolation};
+pub use spec::{Audience, CachePart, CacheSpec};

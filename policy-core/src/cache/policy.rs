@@ -1,6 +1,6 @@
 //! Policies that live in constants.
 
-use super::spec::{Audience, CacheSpec, CacheViolation};
+use super::spec::{Audience, CachePart, CacheSpec};
 #[cfg(feature = "engine")]
 use crate::facet::{FacetPolicy, Level, RouteFacts};
 use crate::validator::policy;
@@ -61,7 +61,7 @@ impl FacetPolicy for CachePolicy {
     }
 
     fn violations<'a>(&'a self, route: RouteFacts<'a>) -> Vec<crate::Violation<'a, &'static str>> {
-        CacheSpec { route, ..self.0 }.violations().map(CacheViolation::into_named).collect()
+        CacheSpec { route, ..self.0 }.violations().map(crate::Violation::into_named).collect()
     }
 
     fn compile(&self) -> Self::Compiled {
@@ -135,4 +135,4 @@ impl CachePolicyBuilder {
     }
 }
 
-policy!(CachePolicy, CachePolicyBuilder, CacheSpec, CacheViolation);
+policy!(CachePolicy, CachePolicyBuilder, CacheSpec, CachePart);

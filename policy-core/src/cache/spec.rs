@@ -72,7 +72,7 @@ pub(super) const LONGEST_AGE: u32 = 0x7FFF_FFFF;
 
 parts! {
     /// A part of a caching policy, or a fact about the route that it must fit.
-    CachePart, CacheViolation: "cache" {
+    CachePart: "cache" {
         /// The policy as a whole
         Whole = "cache",
         /// `no_store`

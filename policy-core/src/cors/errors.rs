@@ -3,8 +3,11 @@
 
 use std::{error::Error, fmt};
 
-use super::{CorsPart, CorsViolation};
-use crate::catalogue::{Rule, Severity};
+use super::CorsPart;
+use crate::{
+    Violation,
+    catalogue::{Rule, Severity},
+};
 
 /// One entry of a policy that breaks a rule, with its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +25,7 @@ impl PolicyError {
     }
 
     /// The error for a violation in the policy of `location`.
-    pub(super) fn at(location: &str, found: &CorsViolation<'_>) -> Self {
+    pub(super) fn at(location: &str, found: &Violation<'_, CorsPart>) -> Self {
         Self::new(location, found.rule, found.part, found.value)
     }
 
@@ -84,7 +87,7 @@ impl PolicyErrors {
 
     pub(crate) fn from_violations<'a>(
         location: &str,
-        violations: impl Iterator<Item = CorsViolation<'a>>,
+        violations: impl Iterator<Item = Violation<'a, CorsPart>>,
     ) -> Result<(), Self> {
         violations
             .filter(|violation| violation.rule.severity() == Severity::Error)

@@ -38,4 +38,4 @@ pub use policy::{CorsPolicy, CorsPolicyBuilder};
 pub use preflight::Preflight;
 #[cfg(feature = "engine")]
 pub use shared::{OriginLists, OriginsAt, SharedOrigins};
-pub use spec::{CorsPart, CorsSpec, CorsViolation, Origins};
+pub use spec::{CorsPart, CorsSpec, Origins};

@@ -1,6 +1,6 @@
 //! Policies that live in constants.
 
-use super::spec::{CorsSpec, CorsViolation, Origins};
+use super::spec::{CorsPart, CorsSpec, Origins};
 use crate::validator::policy;
 
 /// A CORS policy that passed every rule but those about public suffixes, which are left to the
@@ -117,4 +117,4 @@ impl CorsPolicyBuilder {
     }
 }
 
-policy!(CorsPolicy, CorsPolicyBuilder, CorsSpec, CorsViolation);
+policy!(CorsPolicy, CorsPolicyBuilder, CorsSpec, CorsPart);

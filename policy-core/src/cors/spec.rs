@@ -20,7 +20,7 @@ pub enum Origins<'a> {
 
 parts! {
     /// A part of a CORS policy, by the name it has in the attribute and in configuration files.
-    CorsPart, CorsViolation: "cors" {
+    CorsPart: "cors" {
         /// `origins`
         Origins = "origins"[..],
         /// `within`, the bound of run-time origins

@@ -17,4 +17,4 @@ pub use compiled::{SecurityHeaders, is_page};
 #[cfg(feature = "engine")]
 pub use nonce::Nonce;
 pub use policy::{HeadersPolicy, HeadersPolicyBuilder};
-pub use spec::{Frame, HeadersPart, HeadersSpec, HeadersViolation};
+pub use spec::{Frame, HeadersPart, HeadersSpec};

@@ -2,7 +2,7 @@
 
 use super::{
     csp::{Directive, Name, Source},
-    spec::{Frame, HeadersSpec, HeadersViolation},
+    spec::{Frame, HeadersPart, HeadersSpec},
 };
 #[cfg(feature = "engine")]
 use crate::facet::{FacetPolicy, RouteFacts};
@@ -96,7 +96,7 @@ impl FacetPolicy for HeadersPolicy {
     type Compiled = super::SecurityHeaders;
 
     fn violations<'a>(&'a self, route: RouteFacts<'a>) -> Vec<crate::Violation<'a, &'static str>> {
-        HeadersSpec { route, ..self.0 }.violations().map(HeadersViolation::into_named).collect()
+        HeadersSpec { route, ..self.0 }.violations().map(crate::Violation::into_named).collect()
     }
 
     fn compile(&self) -> Self::Compiled {
@@ -180,4 +180,4 @@ impl HeadersPolicyBuilder {
     }
 }
 
-policy!(HeadersPolicy, HeadersPolicyBuilder, HeadersSpec, HeadersViolation);
+policy!(HeadersPolicy, HeadersPolicyBuilder, HeadersSpec, HeadersPart);

@@ -20,7 +20,7 @@ pub enum Frame<'a> {
 
 parts! {
     /// A part of a policy, by the name it has in the attribute.
-    HeadersPart, HeadersViolation: "headers" {
+    HeadersPart: "headers" {
         /// `csp`
         Csp = "csp",
         /// `frame`

@@ -20,4 +20,4 @@ pub use callback::Callback;
 pub use policy::{JsonpPolicy, JsonpPolicyBuilder};
 #[cfg(feature = "engine")]
 pub use script::{apply, script};
-pub use spec::{Grammar, JsonpPart, JsonpSpec, JsonpViolation};
+pub use spec::{Grammar, JsonpPart, JsonpSpec};

@@ -1,6 +1,6 @@
 //! Policies that live in constants.
 
-use super::spec::{Grammar, JsonpSpec, JsonpViolation};
+use super::spec::{Grammar, JsonpPart, JsonpSpec};
 #[cfg(feature = "engine")]
 use crate::facet::{FacetPolicy, RouteFacts};
 use crate::validator::policy;
@@ -37,7 +37,7 @@ impl FacetPolicy for JsonpPolicy {
     type Compiled = Self;
 
     fn violations<'a>(&'a self, route: RouteFacts<'a>) -> Vec<crate::Violation<'a, &'static str>> {
-        JsonpSpec { route, ..self.0 }.violations().map(JsonpViolation::into_named).collect()
+        JsonpSpec { route, ..self.0 }.violations().map(crate::Violation::into_named).collect()
     }
 
     fn compile(&self) -> Self {
@@ -58,4 +58,4 @@ impl JsonpPolicyBuilder {
     }
 }
 
-policy!(JsonpPolicy, JsonpPolicyBuilder, JsonpSpec, JsonpViolation);
+policy!(JsonpPolicy, JsonpPolicyBuilder, JsonpSpec, JsonpPart);

@@ -39,7 +39,7 @@ impl JsonpSpec<'static> {
 
 parts! {
     /// A part of the JSONP policy of a route.
-    JsonpPart, JsonpViolation: "jsonp" {
+    JsonpPart: "jsonp" {
         /// `callback`
         Callback = "callback",
         /// The methods of the route

@@ -32,7 +32,7 @@ pub use gcra::{Account, RateGrant, RateRefusal};
 pub use policy::Limits;
 pub use rate::{Rate, RateKey};
 pub(crate) use spec::is_out_of_bounds;
-pub use spec::{LimitPart, LimitSpec, LimitViolation};
+pub use spec::{LimitPart, LimitSpec};
 #[cfg(feature = "engine")]
 pub use table::RateTable;
 pub use units::{body_of, message_of, misses_of, rate_of, silence_of, timeout_of};

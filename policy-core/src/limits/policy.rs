@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::{
     Rate,
-    spec::{LimitSpec, LimitViolation},
+    spec::{LimitPart, LimitSpec},
 };
 
 /// The limits of a route. Each one is inherited separately, from the nearest level that states it.
@@ -154,12 +154,12 @@ impl Limits {
     }
 
     /// Every violation of the rules about limits, in the order of the parts.
-    pub fn violations(self) -> impl Iterator<Item = LimitViolation<'static>> {
+    pub fn violations(self) -> impl Iterator<Item = crate::Violation<'static, LimitPart>> {
         LimitSpec::new(self).violations()
     }
 
     /// The first error, for use in constants.
-    pub const fn first_error(self) -> Option<LimitViolation<'static>> {
+    pub const fn first_error(self) -> Option<crate::Violation<'static, LimitPart>> {
         LimitSpec::new(self).first_error()
     }
 }

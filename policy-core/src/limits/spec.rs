@@ -20,7 +20,7 @@ pub struct LimitSpec<'a> {
 
 parts! {
     /// A part of the limits of a route.
-    LimitPart, LimitViolation: "limit" {
+    LimitPart: "limit" {
         /// `body`
         Body = "body",
         /// `timeout`

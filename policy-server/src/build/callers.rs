@@ -6,7 +6,7 @@ use std::{any::TypeId, sync::Arc};
 use http::Method;
 use policy_core::{
     Rule, Violation,
-    auth::{self, AuthPolicy, AuthSpec, OWN_ISSUER, Requirement},
+    auth::{AuthPart, AuthPolicy, AuthSpec, OWN_ISSUER, Requirement},
     cors::Cors,
     csrf::CsrfPolicy,
     route::{Authentication, Level, RouteFacts},
@@ -185,7 +185,7 @@ pub(crate) fn violations_of_callers<'a>(
     spec: AuthSpec<'a>,
     takes_session: bool,
     cors: Option<&Cors>,
-) -> impl Iterator<Item = auth::AuthViolation<'a>> + use<'a> {
+) -> impl Iterator<Item = Violation<'a, AuthPart>> + use<'a> {
     let without_credentials = cors.is_some_and(|cors| !cors.allows_credentials());
     AuthSpec { without_credentials, takes_session, ..spec }.violations()
 }

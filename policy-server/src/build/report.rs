@@ -6,8 +6,8 @@ use std::{
 };
 
 use policy_core::{
-    Rule,
-    auth::{self, AuthPolicy, AuthSpec},
+    Rule, Violation,
+    auth::{AuthPolicy, AuthSpec},
     cors::{self, Cors},
     csrf::CsrfPolicy,
     head::OwnOrigin,
@@ -97,7 +97,7 @@ pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
         let stated = is_own.then_some(&route.auth.csrf);
         let spec = AuthSpec::from_policies(&route.auth.auth, stated);
         let odd = violations_of_callers(spec, true, cors);
-        notices.extend(odd.map(|auth::AuthViolation { rule, part, .. }| {
+        notices.extend(odd.map(|Violation { rule, part, .. }| {
             StartProblem::without_value(rule, route.path().to_string()).with_part(part.name())
         }));
         if let CsrfPolicy::Exempt(reason) = route.auth.csrf

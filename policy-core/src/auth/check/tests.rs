@@ -245,7 +245,7 @@ fn a_policy_and_its_attribute_follow_the_same_rules() {
 fn constants_report_the_first_error() {
     let lists = [None, Some(&[][..]), Some(&["a", "a"]), Some(&["a", " \n"])];
     let is_error =
-        |found: &crate::auth::AuthViolation<'_>| found.rule.severity() == Severity::Error;
+        |found: &crate::Violation<'_, AuthPart>| found.rule.severity() == Severity::Error;
     let (mut errors, mut warnings) = (0, 0);
     for (flags, scopes) in (0..1 << 10).flat_map(|flags| lists.map(|list| (flags, list))) {
         let has = |flag: u32| flags & (1 << flag) != 0;
